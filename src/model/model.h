@@ -1,0 +1,20 @@
+/* From what was stored to figures. Pure: a study in, figures out; no clock, no file, no server. */
+#ifndef PL_MODEL_MODEL_H
+#define PL_MODEL_MODEL_H
+
+#include "base/arena.h"
+#include "record/study.h"
+
+/* All figures of the study, sorted by stage, case, name. Names are listed in docs/figures.md. Only trials in state DONE are
+ * used; a figure that cannot be given is present with status FIGURE_ABSENT and a note that says why. */
+struct figures {
+    const struct figure *items;
+    size_t count;
+};
+struct figures model_figures(const struct study *study, struct pl_arena *arena);
+
+/* NULL when there is none of that name. subject "" matches only "". */
+const struct figure *model_figure(const struct figures *figures, int64_t stage_id, int64_t case_id, const char *subject,
+                                  const char *name);
+
+#endif

@@ -1,0 +1,41 @@
+/* Opening PostgreSQL connections with libpq and asking simple questions over them (control plane: may block and allocate).
+ * The load takes over the socket of an opened connection and speaks the protocol itself (pgmsg.h). */
+#ifndef PL_WIRE_PGCONN_H
+#define PL_WIRE_PGCONN_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <libpq-fe.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "wire/io.h"
+
+/* Opens `count` connections, at most `at_once` being opened at a time, all before deadline_ns. connect_ns[i], if not NULL,
+ * receives how long each took. PL_SERVICE with the server's words for the first that failed (none is left open then).
+ * `stop` (may be NULL) is polled: non-zero ends with PL_INTERRUPTED. conninfo is a libpq string or URI; it may hold a
+ * password and is never put into an error. */
+PL_MUST_CHECK enum pl_code pgconn_open_many(const char *conninfo, int count, int at_once, int64_t deadline_ns,
+                                            const volatile int *stop, PGconn **conns, int64_t *connect_ns, struct pl_err *err);
+
+/* One connection, blocking for at most timeout_ns. */
+PL_MUST_CHECK enum pl_code pgconn_open(const char *conninfo, int64_t timeout_ns, PGconn **ret_conn, struct pl_err *err);
+
+/* The socket of an idle connection, non-blocking from here on; libpq must not use the connection afterwards, except
+ * PQfinish. */
+struct wire_socket pgconn_socket(PGconn *conn);
+
+/* Runs SQL (one or several commands), waits at most timeout_ns, gives the last result (caller: PQclear) or NULL for none
+ * wanted (ret_result NULL). PL_SERVICE carries SQLSTATE and the server's message. A connection that timed out is not usable
+ * any more. */
+PL_MUST_CHECK enum pl_code pgquery_run(PGconn *conn, const char *sql, int64_t timeout_ns, PGresult **ret_result,
+                                       struct pl_err *err);
+
+/* First column of the first row, as text in the arena ("" for NULL or no row). */
+PL_MUST_CHECK enum pl_code pgquery_text(PGconn *conn, const char *sql, int64_t timeout_ns, struct pl_arena *arena,
+                                        const char **ret_text, struct pl_err *err);
+PL_MUST_CHECK enum pl_code pgquery_i64(PGconn *conn, const char *sql, int64_t timeout_ns, int64_t *ret_value,
+                                       struct pl_err *err);
+
+#endif
