@@ -1,5 +1,5 @@
-/* Calls that are not used in this tree. The LAST include of every .c in src; tools/tidy checks that. A file that is the home of
- * a banned call defines PL_HOME_OF_<WHAT> before including this; tools/tidy knows which files may. */
+/* Calls that are not used in this tree. The LAST include of every .c in src; tools/tidy checks that. A file that is the
+ * home of a banned call defines PL_HOME_OF_<WHAT> before including this; tools/tidy knows which files may. */
 #pragma GCC poison strcpy strcat stpcpy strncpy strncat sprintf vsprintf gets strtok strtok_r
 #pragma GCC poison atoi atol atoll atof strtol strtoul strtoll strtoull sscanf scanf fscanf
 #pragma GCC poison gmtime localtime ctime asctime rand random srand drand48

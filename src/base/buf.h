@@ -1,4 +1,5 @@
-/* Text that grows up to a stated maximum. Going past it sets `full` and keeps what fits: the writer checks once, at the end. */
+/* Text that grows up to a stated maximum. Going past it sets `full` and keeps what fits: the writer checks once, at the
+ * end. */
 #ifndef PL_BASE_BUF_H
 #define PL_BASE_BUF_H
 
@@ -8,9 +9,9 @@
 #include "base/err.h"
 
 struct pl_buf {
-    char *data;       /* always ends in NUL once something was put; owned */
-    size_t len, cap;  /* bytes, without the NUL */
-    size_t max;       /* bytes */
+    char *data;      /* always ends in NUL once something was put; owned */
+    size_t len, cap; /* bytes, without the NUL */
+    size_t max;      /* bytes */
     bool full;
 };
 

@@ -8,8 +8,8 @@
 #define PL_NS_PER_MS INT64_C(1000000)
 #define PL_NS_PER_S INT64_C(1000000000)
 
-int64_t pl_clock_ns(void);            /* monotonic */
-int64_t pl_clock_unix_ns(void);       /* wall clock, since 1970 */
+int64_t pl_clock_ns(void);             /* monotonic */
+int64_t pl_clock_unix_ns(void);        /* wall clock, since 1970 */
 int64_t pl_clock_process_cpu_ns(void); /* CPU of this process, all threads, user + system */
 int64_t pl_clock_thread_cpu_ns(void);  /* CPU of the calling thread */
 

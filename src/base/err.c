@@ -1,6 +1,7 @@
 /* Filling and printing the one error struct. */
 #include "base/err.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,10 +14,47 @@ static const char *const code_names[] = {
 #undef PL_CODE_TEXT
 };
 
-static void err_fill(struct pl_err *err, enum pl_code code, const char *fmt, va_list args)
+/* Cuts text that was too long for its field back to a whole UTF-8 character: errors go into JSON and study files. */
+static void trim_to_character(char *text, size_t length)
 {
+    size_t start = length;
+    while (start > 0 && ((unsigned char)text[start - 1] & 0xc0) == 0x80)
+        start--;
+    if (start == 0)
+        return;
+    unsigned char lead = (unsigned char)text[start - 1];
+    size_t wanted = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : lead >= 0xc0 ? 2 : 1;
+    if (length - (start - 1) < wanted)
+        text[start - 1] = '\0';
+}
+
+/* Puts head and tail together into a field; either may be (part of) the field itself. */
+static void field_join(char *field, size_t size, const char *head, const char *tail)
+{
+    char joined[1024];
+    snprintf(joined, sizeof joined, "%s%s", head, tail);
+    size_t length = strlen(joined);
+    if (length >= size) {
+        length = size - 1;
+        joined[length] = '\0';
+        trim_to_character(joined, length);
+        length = strlen(joined);
+    }
+    memcpy(field, joined, length + 1);
+}
+
+PL_PRINTF(3, 0) static void field_format(char *field, size_t size, const char *fmt, va_list args)
+{
+    char text[1024];
+    vsnprintf(text, sizeof text, fmt, args);
+    field_join(field, size, text, "");
+}
+
+PL_PRINTF(3, 0) static void err_fill(struct pl_err *err, enum pl_code code, const char *fmt, va_list args)
+{
+    assert(code != PL_OK);
     err->code = code;
-    vsnprintf(err->what, sizeof err->what, fmt, args);
+    field_format(err->what, sizeof err->what, fmt, args);
 }
 
 enum pl_code pl_err_set(struct pl_err *err, enum pl_code code, const char *fmt, ...)
@@ -38,8 +76,9 @@ enum pl_code pl_err_os(struct pl_err *err, enum pl_code code, int os_errno, cons
         err_fill(err, code, fmt, args);
         va_end(args);
         err->os_errno = os_errno;
-        size_t used = strlen(err->what);
-        snprintf(err->what + used, sizeof err->what - used, ": %s", strerror(os_errno));
+        char reason[200];
+        snprintf(reason, sizeof reason, ": %s", strerror(os_errno));
+        field_join(err->what, sizeof err->what, err->what, reason);
     }
     return err->code;
 }
@@ -51,7 +90,7 @@ enum pl_code pl_err_at(struct pl_err *err, enum pl_code code, const char *file, 
         va_start(args, fmt);
         err_fill(err, code, fmt, args);
         va_end(args);
-        snprintf(err->file, sizeof err->file, "%s", file != NULL ? file : "");
+        field_join(err->file, sizeof err->file, file != NULL ? file : "", "");
         err->line = line;
         err->col = col;
     }
@@ -60,24 +99,26 @@ enum pl_code pl_err_at(struct pl_err *err, enum pl_code code, const char *file, 
 
 void pl_err_hint(struct pl_err *err, const char *fmt, ...)
 {
+    assert(err->code != PL_OK);
     if (err->hint[0] != '\0')
         return;
     va_list args;
     va_start(args, fmt);
-    vsnprintf(err->hint, sizeof err->hint, fmt, args);
+    field_format(err->hint, sizeof err->hint, fmt, args);
     va_end(args);
 }
 
 void pl_err_context(struct pl_err *err, const char *fmt, ...)
 {
-    char old[sizeof err->what];
-    memcpy(old, err->what, sizeof old);
+    assert(err->code != PL_OK);
+    char context[sizeof err->what - 2];
     va_list args;
     va_start(args, fmt);
-    vsnprintf(err->what, sizeof err->what, fmt, args);
+    field_format(context, sizeof context, fmt, args);
     va_end(args);
-    size_t used = strlen(err->what);
-    snprintf(err->what + used, sizeof err->what - used, ": %s", old);
+    char old[sizeof err->what + 2];
+    snprintf(old, sizeof old, ": %s", err->what);
+    field_join(err->what, sizeof err->what, context, old);
 }
 
 const char *pl_err_text(const struct pl_err *err, char *buf, size_t buf_size)

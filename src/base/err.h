@@ -15,16 +15,16 @@
 #define PL_MUST_CHECK __attribute__((warn_unused_result))
 #define PL_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
 
-#define PL_CODES(X)                                                        \
-    X(PL_OK, "done")                                                       \
-    X(PL_USAGE, "usage")             /* the command line is wrong: exit 2 */ \
-    X(PL_INPUT, "input")             /* a file of the user's is wrong: exit 2 */ \
-    X(PL_NOT_FOUND, "not found")     /* a program or file that is needed is not there: exit 2 */ \
-    X(PL_IO, "input/output")         /* the system refused a read, write, fork, ...: exit 3 */ \
-    X(PL_STORE, "study file")        /* the study file cannot be read or written: exit 3 (2 when it is the input) */ \
-    X(PL_SERVICE, "service")         /* a service would not start, answer or stop: exit 3 */ \
-    X(PL_LIMIT, "limit")             /* something is larger than base/limits.h allows: exit 2 */ \
-    X(PL_BALANCE, "ledger")          /* counts do not add up: a fault of ours: exit 3 */ \
+#define PL_CODES(X)                                                                                                        \
+    X(PL_OK, "done")                                                                                                       \
+    X(PL_USAGE, "usage")             /* the command line is wrong: exit 2 */                                               \
+    X(PL_INPUT, "input")             /* a file of the user's is wrong: exit 2 */                                           \
+    X(PL_NOT_FOUND, "not found")     /* a program or file that is needed is not there: exit 2 */                           \
+    X(PL_IO, "input/output")         /* the system refused a read, write, fork, ...: exit 3 */                             \
+    X(PL_STORE, "study file")        /* the study file cannot be read or written: exit 3 (2 when it is the input) */       \
+    X(PL_SERVICE, "service")         /* a service would not start, answer or stop: exit 3 */                               \
+    X(PL_LIMIT, "limit")             /* something is larger than base/limits.h allows: exit 2 */                           \
+    X(PL_BALANCE, "ledger")          /* counts do not add up: a fault of ours: exit 3 */                                   \
     X(PL_INTERRUPTED, "interrupted") /* the user said stop: exit 130 */
 
 #define PL_CODE_NAME(name, text) name,
@@ -33,14 +33,17 @@ enum pl_code { PL_CODES(PL_CODE_NAME) PL_CODE_COUNT };
 
 struct pl_err {
     enum pl_code code;
-    int os_errno;    /* 0 or an errno value that explains it */
-    int line, col;   /* 1-based place in `file`; 0 when there is none */
-    char file[200];  /* the user's file that is wrong; "" when there is none */
-    char what[400];  /* short fact with a reason, no full stop, no function name */
-    char hint[400];  /* what would be right, a full sentence; "" when there is nothing to say */
+    int os_errno;   /* 0 or an errno value that explains it */
+    int line, col;  /* 1-based place in `file`; 0 when there is none */
+    char file[200]; /* the user's file that is wrong; "" when there is none */
+    char what[400]; /* short fact with a reason, no full stop, no function name */
+    char hint[400]; /* what would be right, a full sentence; "" when there is nothing to say */
 };
 
-/* Sets code and `what` unless an error is set already. Returns err->code, so that `return pl_err_set(...)` reads well. */
+/* Text that does not fit its field is cut, never inside a UTF-8 character. Arguments may point into err itself. */
+
+/* Sets code (not PL_OK) and `what` unless an error is set already. Returns err->code, so that `return pl_err_set(...)`
+ * reads well. */
 enum pl_code pl_err_set(struct pl_err *err, enum pl_code code, const char *fmt, ...) PL_PRINTF(3, 4);
 
 /* As pl_err_set, and keeps os_errno and appends its text to `what` (": No space left on device"). */
@@ -50,7 +53,7 @@ enum pl_code pl_err_os(struct pl_err *err, enum pl_code code, int os_errno, cons
 enum pl_code pl_err_at(struct pl_err *err, enum pl_code code, const char *file, int line, int col, const char *fmt, ...)
     PL_PRINTF(6, 7);
 
-/* Sets the hint if the error has none yet. */
+/* Sets the hint if the error has none yet; the error must be set. */
 void pl_err_hint(struct pl_err *err, const char *fmt, ...) PL_PRINTF(2, 3);
 
 /* Puts "CONTEXT: " before what; the error must be set. */

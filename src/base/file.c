@@ -3,6 +3,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,11 +23,22 @@ static ssize_t file_read_some(int fd, void *bytes, size_t size)
     return count;
 }
 
-static enum pl_code file_read_fd(int fd, const char *path, size_t max_bytes, struct pl_arena *arena, char **ret_text,
-                                 size_t *ret_length, struct pl_err *err)
+/* What a reader needs to know about an open file. */
+struct source {
+    const char *path;
+    int fd;
+    size_t expected_bytes; /* 0 when it is not known, as for a pipe or /proc */
+};
+
+static enum pl_code file_read_source(const struct source *source, size_t max_bytes, struct pl_arena *arena, char **ret_text,
+                                     size_t *ret_length, struct pl_err *err)
 {
+    const char *path = source->path;
+    int fd = source->fd;
     size_t capacity = 0, length = 0;
-    char *text = pl_grow(arena, NULL, 0, 4096, 1, &capacity);
+    /* two more than expected: the read that finds the end, and NUL */
+    size_t first = source->expected_bytes > 0 ? source->expected_bytes + 2 : 4096;
+    char *text = pl_grow(arena, NULL, 0, first, 1, &capacity);
     for (;;) {
         if (length + 1 >= capacity)
             text = pl_grow(arena, text, length, capacity + 1, 1, &capacity);
@@ -49,18 +62,22 @@ enum pl_code pl_file_read(const char *path, size_t max_bytes, struct pl_arena *a
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
     if (fd < 0)
-        return pl_err_os(err, errno == ENOENT ? PL_NOT_FOUND : PL_IO, errno, "cannot open \"%s\"", path);
+        return pl_err_os(err, errno == ENOENT || errno == ENOTDIR ? PL_NOT_FOUND : PL_IO, errno, "cannot open \"%s\"",
+                         path);
     struct stat status;
     enum pl_code code;
-    if (fstat(fd, &status) < 0)
+    if (fstat(fd, &status) < 0) {
         code = pl_err_os(err, PL_IO, errno, "cannot look at \"%s\"", path);
-    else if (S_ISDIR(status.st_mode))
+    } else if (S_ISDIR(status.st_mode)) {
         code = pl_err_at(err, PL_INPUT, path, 0, 0, "is a directory, not a file");
-    else if (S_ISREG(status.st_mode) && (uintmax_t)status.st_size > max_bytes)
+    } else if (S_ISREG(status.st_mode) && (uintmax_t)status.st_size > max_bytes) {
         code = pl_err_at(err, PL_LIMIT, path, 0, 0, "has %jd bytes, more than the %zu allowed", (intmax_t)status.st_size,
                          max_bytes);
-    else
-        code = file_read_fd(fd, path, max_bytes, arena, ret_text, ret_length, err);
+    } else {
+        size_t expected = S_ISREG(status.st_mode) ? (size_t)status.st_size : 0;
+        struct source source = {.path = path, .fd = fd, .expected_bytes = expected};
+        code = file_read_source(&source, max_bytes, arena, ret_text, ret_length, err);
+    }
     close(fd);
     return code;
 }
@@ -94,29 +111,71 @@ static enum pl_code file_write_fd(int fd, const char *path, const char *text, si
             return pl_err_os(err, PL_IO, errno, "cannot write \"%s\"", path);
         done += (size_t)count;
     }
-    if (fsync(fd) < 0 && errno != EINVAL)
+    if (fsync(fd) < 0 && errno != EINVAL && errno != EROFS) /* what a pipe or a device answers */
         return pl_err_os(err, PL_IO, errno, "cannot sync \"%s\"", path);
     return PL_OK;
 }
 
-enum pl_code pl_file_write(const char *path, const char *text, size_t length, struct pl_err *err)
+/* Opens a new file beside path, with the mode that the umask gives; its name is put into temporary. mkostemp would give
+ * 0600, and the umask can only be read by changing it for all threads. */
+static int file_open_beside(const char *path, char *temporary, size_t size, struct pl_err *err)
 {
-    char temporary[4096];
-    int needed = snprintf(temporary, sizeof temporary, "%s.XXXXXX", path);
-    if (needed < 0 || (size_t)needed >= sizeof temporary)
-        return pl_err_set(err, PL_USAGE, "the path \"%.60s...\" is too long", path);
-    int fd = mkostemp(temporary, O_CLOEXEC);
+    static atomic_uint serial;
+    for (int attempt = 0; attempt < 100; attempt++) {
+        unsigned number = atomic_fetch_add(&serial, 1);
+        int needed = snprintf(temporary, size, "%s.%ld-%u.new", path, (long)getpid(), number);
+        if (needed < 0 || (size_t)needed >= size) {
+            pl_err_set(err, PL_USAGE, "the path \"%.60s...\" is too long", path);
+            return -1;
+        }
+        int fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOCTTY, 0666);
+        if (fd >= 0)
+            return fd;
+        if (errno != EEXIST)
+            break;
+    }
+    pl_err_os(err, PL_IO, errno, "cannot create a file beside \"%s\"", path);
+    return -1;
+}
+
+static enum pl_code file_replace(const char *path, const char *text, size_t length, struct pl_err *err)
+{
+    char temporary[PATH_MAX];
+    int fd = file_open_beside(path, temporary, sizeof temporary, err);
     if (fd < 0)
-        return pl_err_os(err, PL_IO, errno, "cannot create a file beside \"%s\"", path);
-    mode_t mask = umask(0);
-    umask(mask);
+        return err->code;
     enum pl_code code = file_write_fd(fd, path, text, length, err);
-    if (code == PL_OK && fchmod(fd, 0666 & ~mask) < 0)
-        code = pl_err_os(err, PL_IO, errno, "cannot set the mode of \"%s\"", path);
-    close(fd);
+    if (close(fd) < 0 && errno != EINTR && code == PL_OK)
+        code = pl_err_os(err, PL_IO, errno, "cannot write \"%s\"", path);
     if (code == PL_OK && rename(temporary, path) < 0)
         code = pl_err_os(err, PL_IO, errno, "cannot put \"%s\" in place", path);
     if (code != PL_OK)
         unlink(temporary);
     return code;
+}
+
+static enum pl_code file_write_device(const char *path, const char *text, size_t length, struct pl_err *err)
+{
+    int fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+    if (fd < 0)
+        return pl_err_os(err, PL_IO, errno, "cannot open \"%s\"", path);
+    enum pl_code code = file_write_fd(fd, path, text, length, err);
+    if (close(fd) < 0 && errno != EINTR && code == PL_OK)
+        code = pl_err_os(err, PL_IO, errno, "cannot write \"%s\"", path);
+    return code;
+}
+
+enum pl_code pl_file_write(const char *path, const char *text, size_t length, struct pl_err *err)
+{
+    struct stat status;
+    if (stat(path, &status) < 0)
+        return file_replace(path, text, length, err);
+    if (S_ISDIR(status.st_mode))
+        return pl_err_at(err, PL_INPUT, path, 0, 0, "is a directory, not a file");
+    if (!S_ISREG(status.st_mode))
+        return file_write_device(path, text, length, err);
+    char target[PATH_MAX]; /* a link stays a link: what it points to is replaced */
+    if (realpath(path, target) == NULL)
+        return pl_err_os(err, PL_IO, errno, "cannot look at \"%s\"", path);
+    return file_replace(target, text, length, err);
 }

@@ -25,7 +25,8 @@ static size_t num_prefix(const char *text, size_t length)
     size_t i = 0, digits = 0;
     if (i < length && (text[i] == '-' || text[i] == '+'))
         i++;
-    for (; i < length && (is_digit(text[i]) || (text[i] == '_' && digits > 0 && i + 1 < length && is_digit(text[i + 1]))); i++)
+    for (; i < length && (is_digit(text[i]) || (text[i] == '_' && digits > 0 && i + 1 < length && is_digit(text[i + 1])));
+         i++)
         digits++;
     if (i + 1 < length && text[i] == '.' && is_digit(text[i + 1]))
         for (i++; i < length && is_digit(text[i]); i++)
@@ -55,7 +56,7 @@ enum pl_num_result pl_num_i64(const char *text, size_t length, int64_t *ret_valu
     if (i == length)
         return PL_NUM_BAD;
     int64_t value = 0;
-    bool after_digit = false;
+    bool after_digit = false, overflow = false;
     for (; i < length; i++) {
         if (text[i] == '_' && after_digit && i + 1 < length) {
             after_digit = false;
@@ -65,11 +66,10 @@ enum pl_num_result pl_num_i64(const char *text, size_t length, int64_t *ret_valu
             return PL_NUM_BAD;
         int digit = text[i] - '0';
         /* built up on the negative side, which is one larger */
-        if (__builtin_mul_overflow(value, 10, &value) || __builtin_sub_overflow(value, digit, &value))
-            return PL_NUM_RANGE;
+        overflow = overflow || __builtin_mul_overflow(value, 10, &value) || __builtin_sub_overflow(value, digit, &value);
         after_digit = true;
     }
-    if (!negative && value == INT64_MIN)
+    if (overflow || (!negative && value == INT64_MIN))
         return PL_NUM_RANGE;
     *ret_value = negative ? value : -value;
     return PL_NUM_OK;
@@ -96,54 +96,67 @@ enum pl_num_result pl_num_f64(const char *text, size_t length, double *ret_value
     return PL_NUM_OK;
 }
 
+/* A number and the unit right behind it. */
+struct quantity {
+    double value;  /* of the number alone */
+    double factor; /* of the unit; 1 for a bare 0 */
+    size_t digits; /* length of the number's text */
+};
+
 /* Reads NUMBER UNIT, with nothing between; a bare 0 is allowed without one. */
-static enum pl_num_result num_with_unit(const char *text, size_t length, const struct unit *units, double *ret_value)
+static enum pl_num_result num_with_unit(const char *text, size_t length, const struct unit *units, struct quantity *ret)
 {
-    size_t digits = num_prefix(text, length);
-    double value;
-    if (digits == 0)
+    ret->digits = num_prefix(text, length);
+    if (ret->digits == 0)
         return PL_NUM_BAD;
-    enum pl_num_result result = pl_num_f64(text, digits, &value);
+    ret->factor = 1;
+    enum pl_num_result result = pl_num_f64(text, ret->digits, &ret->value);
     if (result != PL_NUM_OK)
         return result;
-    if (digits == length) {
-        *ret_value = value;
-        return value == 0 ? PL_NUM_OK : PL_NUM_NO_UNIT;
-    }
+    size_t rest = length - ret->digits;
+    if (rest == 0)
+        return ret->value == 0 ? PL_NUM_OK : PL_NUM_NO_UNIT;
     for (const struct unit *unit = units; unit->name != NULL; unit++)
-        if (strlen(unit->name) == length - digits && memcmp(unit->name, text + digits, length - digits) == 0) {
-            *ret_value = value * unit->factor;
+        if (strlen(unit->name) == rest && memcmp(unit->name, text + ret->digits, rest) == 0) {
+            ret->factor = unit->factor;
             return PL_NUM_OK;
         }
     return PL_NUM_BAD_UNIT;
 }
 
-/* A non-negative whole number of the smallest unit. */
+/* A non-negative whole number of the smallest unit; exact when the number was written without a fraction. */
 static enum pl_num_result num_whole(const char *text, size_t length, const struct unit *units, int64_t *ret_value)
 {
-    double value;
-    enum pl_num_result result = num_with_unit(text, length, units, &value);
+    struct quantity quantity;
+    enum pl_num_result result = num_with_unit(text, length, units, &quantity);
     if (result != PL_NUM_OK)
         return result;
-    if (value < 0 || value > 9.2e18)
+    int64_t whole;
+    result = pl_num_i64(text, quantity.digits, &whole);
+    if (result == PL_NUM_BAD) {
+        double value = quantity.value * quantity.factor;
+        if (value < 0 || value >= 0x1p63)
+            return PL_NUM_RANGE;
+        whole = (int64_t)llround(value);
+    } else if (result != PL_NUM_OK || whole < 0 || __builtin_mul_overflow(whole, (int64_t)quantity.factor, &whole)) {
         return PL_NUM_RANGE;
-    *ret_value = (int64_t)llround(value);
+    }
+    *ret_value = whole;
     return PL_NUM_OK;
 }
 
 enum pl_num_result pl_num_duration_ns(const char *text, size_t length, int64_t *ret_ns)
 {
-    static const struct unit units[] = {{"ns", 1},    {"us", 1e3},    {"ms", 1e6},     {"s", 1e9},
-                                        {"m", 60e9},  {"min", 60e9},  {"h", 3600e9},   {"d", 86400e9},
-                                        {NULL, 0}};
+    static const struct unit units[] = {{"ns", 1},     {"us", 1e3},   {"ms", 1e6},    {"s", 1e9}, {"m", 60e9},
+                                        {"min", 60e9}, {"h", 3600e9}, {"d", 86400e9}, {NULL, 0}};
     return num_whole(text, length, units, ret_ns);
 }
 
 enum pl_num_result pl_num_bytes(const char *text, size_t length, int64_t *ret_bytes)
 {
-    static const struct unit units[] = {{"B", 1},           {"KB", 1e3},         {"MB", 1e6},
-                                        {"GB", 1e9},        {"TB", 1e12},        {"KiB", 1024},
-                                        {"MiB", 1048576},   {"GiB", 1073741824}, {"TiB", 1099511627776},
+    static const struct unit units[] = {{"B", 1},         {"KB", 1e3},         {"MB", 1e6},
+                                        {"GB", 1e9},      {"TB", 1e12},        {"KiB", 1024},
+                                        {"MiB", 1048576}, {"GiB", 1073741824}, {"TiB", 1099511627776},
                                         {NULL, 0}};
     return num_whole(text, length, units, ret_bytes);
 }
@@ -151,17 +164,18 @@ enum pl_num_result pl_num_bytes(const char *text, size_t length, int64_t *ret_by
 enum pl_num_result pl_num_rate(const char *text, size_t length, double *ret_per_s)
 {
     static const struct unit units[] = {{"/s", 1}, {"/min", 1.0 / 60}, {"/m", 1.0 / 60}, {"/h", 1.0 / 3600}, {NULL, 0}};
-    double value;
-    enum pl_num_result result = num_with_unit(text, length, units, &value);
+    struct quantity quantity;
+    enum pl_num_result result = num_with_unit(text, length, units, &quantity);
     if (result != PL_NUM_OK)
         return result;
+    double value = quantity.value * quantity.factor;
     if (!(value > 0))
         return PL_NUM_RANGE;
     *ret_per_s = value;
     return PL_NUM_OK;
 }
 
-/* Three significant digits, without an exponent, for 0 <= value < 10000. */
+/* Three significant digits or the whole number, without an exponent. */
 static void num_text(char *buf, size_t size, double value, const char *unit)
 {
     int decimals = fabs(value) >= 99.95 ? 0 : fabs(value) >= 9.995 ? 1 : 2;

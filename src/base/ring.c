@@ -1,6 +1,8 @@
 /* Positions only grow; the index is position & mask. */
 #include "base/ring.h"
 
+#include <assert.h>
+#include <stdint.h>
 #include <string.h>
 
 #include "base/arena.h"
@@ -9,6 +11,7 @@
 
 void pl_ring_init(struct pl_ring *ring, size_t item_size, size_t capacity)
 {
+    assert(item_size > 0 && capacity > 0 && capacity <= SIZE_MAX / 2);
     size_t rounded = 1;
     while (rounded < capacity)
         rounded *= 2;

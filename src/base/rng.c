@@ -1,6 +1,7 @@
 /* xoshiro256++ and the draws that more than one room needs. */
 #include "base/rng.h"
 
+#include <assert.h>
 #include <math.h>
 
 #include "base/ban.h"
@@ -49,6 +50,7 @@ double pl_rng_unit(struct pl_rng *rng)
 
 int64_t pl_rng_range(struct pl_rng *rng, int64_t low, int64_t high)
 {
+    assert(low <= high);
     uint64_t span = (uint64_t)high - (uint64_t)low + 1;
     if (span == 0)
         return (int64_t)pl_rng_u64(rng);
@@ -63,5 +65,6 @@ int64_t pl_rng_range(struct pl_rng *rng, int64_t low, int64_t high)
 
 double pl_rng_exponential(struct pl_rng *rng, double mean)
 {
+    assert(mean > 0);
     return -mean * log1p(-pl_rng_unit(rng));
 }

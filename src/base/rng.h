@@ -8,13 +8,13 @@
 #include <stdint.h>
 
 enum pl_rng_purpose {
-    PL_RNG_SCRIPT,   /* values inside scripts, one stream per client */
-    PL_RNG_CHOICE,   /* which script runs next, one per client */
-    PL_RNG_ARRIVAL,  /* arrival times, one per worker */
-    PL_RNG_SERVICE,  /* simulated service times */
-    PL_RNG_SAMPLE,   /* which backends are sampled */
-    PL_RNG_ORDER,    /* order of trials */
-    PL_RNG_DATA,     /* filler of data sets */
+    PL_RNG_SCRIPT,  /* values inside scripts, one stream per client */
+    PL_RNG_CHOICE,  /* which script runs next, one per client */
+    PL_RNG_ARRIVAL, /* arrival times, one per worker */
+    PL_RNG_SERVICE, /* simulated service times */
+    PL_RNG_SAMPLE,  /* which backends are sampled */
+    PL_RNG_ORDER,   /* order of trials */
+    PL_RNG_DATA,    /* filler of data sets */
     PL_RNG_TEST
 };
 

@@ -1,6 +1,6 @@
-/* What one simulated user does, compiled: a program of steps over one set of variables. pgbench script files and the builtin
- * scripts compile to it; other script languages will compile to the same form. A program is immutable after compilation and
- * shared by all threads; each client has its own `struct value vars[program->variable_count]`.
+/* What one simulated user does, compiled: a program of steps over one set of variables. pgbench script files and the
+ * builtin scripts compile to it; other script languages will compile to the same form. A program is immutable after
+ * compilation and shared by all threads; each client has its own `struct value vars[program->variable_count]`.
  *
  * program_eval never allocates and may run in the data plane. */
 #ifndef PL_SCRIPT_PROGRAM_H
@@ -43,21 +43,21 @@ struct sql_piece {
 
 struct step {
     enum step_kind kind;
-    int line;                    /* 1-based, in the script's text */
-    int io_index;                /* 0.. among the program's I/O steps; -1 for STEP_SET */
-    const char *text;            /* the command as written, for messages and reports */
-    int variable;                /* STEP_SET: assigned index */
-    const struct expr *expr;     /* STEP_SET */
+    int line;                       /* 1-based, in the script's text */
+    int io_index;                   /* 0.. among the program's I/O steps; -1 for STEP_SET */
+    const char *text;               /* the command as written, for messages and reports */
+    int variable;                   /* STEP_SET: assigned index */
+    const struct expr *expr;        /* STEP_SET */
     const struct sql_piece *pieces; /* STEP_SQL, simple protocol: text with values pasted in */
     size_t piece_count;
-    const char *prepared_text;   /* STEP_SQL, extended and prepared: :name replaced by $1, $2, ... */
-    const int *parameters;       /* variable of $1, $2, ... */
+    const char *prepared_text; /* STEP_SQL, extended and prepared: :name replaced by $1, $2, ... */
+    const int *parameters;     /* variable of $1, $2, ... */
     size_t parameter_count;
 };
 
 struct program {
-    const char *name;            /* script name, "tpcb-like" */
-    const struct step *steps;    /* at least one I/O step */
+    const char *name;         /* script name, "tpcb-like" */
+    const struct step *steps; /* at least one I/O step */
     size_t step_count;
     size_t io_step_count;
     const char *const *variables; /* names; index = position */
@@ -77,7 +77,8 @@ int program_variable(const struct program *program, const char *name);
  * wrong and changes nothing; NULL = done. No allocation. */
 const char *program_eval(const struct step *step, struct value *vars, struct pl_rng *rng);
 
-/* Text of a value as SQL would read it ("NULL" in simple mode), into buf of at least VALUE_TEXT_BYTES; returns the length. */
+/* Text of a value as SQL would read it ("NULL" in simple mode), into buf of at least VALUE_TEXT_BYTES; returns the length.
+ */
 enum { VALUE_TEXT_BYTES = 32 };
 size_t value_text(const struct value *value, char *buf);
 

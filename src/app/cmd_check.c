@@ -1,0 +1,115 @@
+/* plimsoll check: what a plan would do. */
+#include "app/app.h"
+
+#include <stdio.h>
+
+#include "base/clock.h"
+#include "base/limits.h"
+#include "plan/plan.h"
+#include "script/program.h"
+#include "stage/stage.h"
+
+#include "base/ban.h"
+
+static void print_duration(int64_t ns)
+{
+    int64_t seconds = (ns + PL_NS_PER_S / 2) / PL_NS_PER_S;
+    if (seconds >= 60)
+        printf("%lld min %lld s", (long long)(seconds / 60), (long long)(seconds % 60));
+    else
+        printf("%lld s", (long long)seconds);
+}
+
+static void print_services(const struct plan *plan)
+{
+    for (size_t i = 0; i < plan->service_count; i++) {
+        const struct plan_service *service = &plan->services[i];
+        printf("service %s: %s, version %s", service->name, service->kind,
+               service->version != NULL ? service->version : "newest found");
+        if (service->data_kind != NULL)
+            printf(", data %s at scale %lld", service->data_kind, (long long)service->data_scale);
+        printf("%s\n", service == plan->subject ? " (the subject)" : "");
+        for (size_t s = 0; s < service->setting_count; s++)
+            printf("  %s = %s\n", service->settings[s].name, service->settings[s].value);
+    }
+}
+
+static void print_stage(const struct stage *stage)
+{
+    printf("stage %s (%s): %zu case%s, %zu trial%s, about ", stage->row.name, stage->row.kind, stage->case_count,
+           stage->case_count == 1 ? "" : "s", stage->trial_count, stage->trial_count == 1 ? "" : "s");
+    print_duration(stage->estimate_ns);
+    printf("\n  %s\n", stage->row.question);
+    for (size_t i = 0; i < stage->row.param_count; i++)
+        printf("%s%s=%s", i == 0 ? "  " : " ", stage->row.params[i].name, stage->row.params[i].value);
+    if (stage->row.param_count > 0)
+        printf("\n");
+    for (size_t i = 0; i < stage->case_count; i++)
+        if (stage->cases[i].row.label[0] != '\0')
+            printf("  %s\n", stage->cases[i].row.label);
+}
+
+static int check_plan(const char *path)
+{
+    struct pl_arena *arena = pl_arena_new();
+    struct plan *plan = NULL;
+    struct pl_err err = {0};
+    int64_t total_ns = 0;
+    size_t trials = 0;
+    enum pl_code code = plan_read(path, builtin_script_names, arena, &plan, &err);
+    if (code == PL_OK) {
+        printf("study: %s\n", plan->title);
+        print_services(plan);
+    }
+    for (size_t i = 0; code == PL_OK && i < plan->stage_count; i++) {
+        struct stage *stage = NULL;
+        code = stage_expand(&plan->stages[i], plan->path, plan->seed, arena, &stage, &err);
+        if (code != PL_OK)
+            break;
+        print_stage(stage);
+        total_ns += stage->estimate_ns;
+        trials += stage->trial_count;
+    }
+    if (code == PL_OK) {
+        printf("in all: %zu trials, about ", trials);
+        print_duration(total_ns);
+        printf("; nothing was started\n");
+    }
+    pl_arena_free(arena);
+    return code == PL_OK ? APP_GOOD : app_fail(&err);
+}
+
+static int print_reference(void (*write)(struct pl_buf *))
+{
+    struct pl_buf text;
+    pl_buf_init(&text, PL_MAX_PAGE_BYTES);
+    write(&text);
+    fputs(pl_buf_text(&text), stdout);
+    pl_buf_release(&text);
+    return APP_GOOD;
+}
+
+int cmd_check(int argc, char **argv, const struct app_command *command)
+{
+    bool keys = false, schema = false, help = false;
+    const struct app_option options[] = {
+        {"keys", 0, NULL, "print every key of a plan, with type, default and range", NULL, &keys},
+        {"schema", 0, NULL, "print the JSON schema of a plan, for editors", NULL, &schema},
+    };
+    const char *path = NULL;
+    int count = 0;
+    struct pl_err err = {0};
+    if (app_options_parse(command, options, sizeof options / sizeof options[0], argc, argv, &path, 1, &count, &help,
+                          &err) != PL_OK)
+        return app_fail(&err);
+    if (help)
+        return APP_GOOD;
+    if (keys)
+        return print_reference(plan_keys_markdown);
+    if (schema)
+        return print_reference(plan_keys_json_schema);
+    if (count == 1)
+        return check_plan(path);
+    pl_err_set(&err, PL_USAGE, "\"check\" needs a plan");
+    return app_fail(&err);
+}

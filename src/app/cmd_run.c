@@ -1,0 +1,113 @@
+/* plimsoll run: a plan is carried out, a study kept, its page written. */
+#include "app/app.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "app/conduct.h"
+#include "app/publish.h"
+#include "base/arena.h"
+#include "plan/plan.h"
+#include "script/program.h"
+
+#include "base/ban.h"
+
+static volatile int stop_requested;
+
+static void on_stop(int number)
+{
+    (void)number;
+    stop_requested = 1;
+}
+
+static void catch_signals(void)
+{
+    struct sigaction action = {.sa_handler = on_stop};
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+    sigaction(SIGHUP, &action, NULL);
+}
+
+/* "plans/quick.yaml" -> "quick.study", in the current folder. */
+static const char *default_study_path(const char *plan_path, struct pl_arena *arena)
+{
+    const char *slash = strrchr(plan_path, '/'), *name = slash != NULL ? slash + 1 : plan_path;
+    const char *dot = strrchr(name, '.');
+    return pl_format(arena, "%.*s.study", dot != NULL && dot > name ? (int)(dot - name) : (int)strlen(name), name);
+}
+
+struct run_options {
+    const char *study_path, *only;
+    bool resume, quick;
+};
+
+static int report(const struct run_options *options, const struct conduct_result *result, enum pl_code code,
+                  const struct pl_err *err, const char *plan_path)
+{
+    int exit_code = code != PL_OK ? app_fail(err) : result->trials_failed > 0 ? APP_FAILED : APP_GOOD;
+    if (exit_code == APP_BAD_INPUT || access(options->study_path, R_OK) != 0)
+        return exit_code;
+    struct pl_err page = {0};
+    if (publish_beside(options->study_path, stdout, &page) != PL_OK)
+        exit_code = exit_code == APP_GOOD || exit_code == APP_FAILED ? app_fail(&page) : exit_code;
+    if (result->trials_failed > 0)
+        printf("%d trial%s failed: the page says which and why\n", result->trials_failed,
+               result->trials_failed == 1 ? "" : "s");
+    if (!result->completed)
+        printf("the study is not complete: plimsoll run %s -o %s --resume\n", plan_path, options->study_path);
+    return exit_code;
+}
+
+int cmd_run(int argc, char **argv, const struct app_command *command)
+{
+    struct run_options chosen = {0};
+    const struct app_option options[] = {
+        {"output", 'o', "FILE.study", "the study file; default: the plan's name in the current folder", &chosen.study_path,
+         NULL},
+        {"resume", 0, NULL, "go on with the study after its last finished trial", NULL, &chosen.resume},
+        {"only", 0, "STAGE", "run one stage of the plan", &chosen.only, NULL},
+        {"quick", 0, NULL, "try the plan out: every duration at most 1 s, 2 iterations, scale 1", NULL, &chosen.quick},
+    };
+    const char *plan_path = NULL;
+    int count = 0;
+    bool help = false;
+    struct pl_err err = {0};
+    if (app_options_parse(command, options, sizeof options / sizeof options[0], argc, argv, &plan_path, 1, &count, &help,
+                          &err) != PL_OK)
+        return app_fail(&err);
+    if (help)
+        return APP_GOOD;
+    if (count == 0) {
+        pl_err_set(&err, PL_USAGE, "\"run\" needs a plan");
+        pl_err_hint(&err, "plans/quick.yaml is one to begin with.");
+        return app_fail(&err);
+    }
+    struct pl_arena *arena = pl_arena_new();
+    struct plan *plan = NULL;
+    if (chosen.study_path == NULL)
+        chosen.study_path = default_study_path(plan_path, arena);
+    enum pl_code code = plan_read(plan_path, builtin_script_names, arena, &plan, &err);
+    if (code != PL_OK) {
+        pl_arena_free(arena);
+        return app_fail(&err);
+    }
+    if (chosen.quick)
+        conduct_make_quick(plan, arena);
+    struct live live;
+    live_init(&live, stdout);
+    catch_signals();
+    struct conduct_spec spec = {.plan = plan,
+                                .study_path = chosen.study_path,
+                                .resume = chosen.resume,
+                                .only = chosen.only,
+                                .quick = chosen.quick,
+                                .live = &live,
+                                .stop = &stop_requested};
+    struct conduct_result result = {0};
+    code = conduct_run(&spec, &result, &err);
+    int exit_code = report(&chosen, &result, code, &err, plan_path);
+    pl_arena_free(arena);
+    return exit_code;
+}

@@ -1,0 +1,505 @@
+/* The study as a whole: what is prepared before anything is started, the order of things, what happens when one fails. */
+#include "app/conduct_int.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/limits.h"
+#include "hardware/hardware.h"
+
+#include "base/ban.h"
+
+enum { TRIAL_ATTEMPTS = 2 }; /* a trial in which a service died is tried once more, on a fresh one */
+
+/* ---- preparing: nothing is started or written yet ---- */
+
+static const struct plan_script *plan_script_find(const struct plan *plan, const char *name)
+{
+    for (size_t i = 0; i < plan->script_count; i++)
+        if (strcmp(plan->scripts[i].name, name) == 0)
+            return &plan->scripts[i];
+    return NULL;
+}
+
+static enum pl_code compile_script(struct conduct *c, const char *name, const struct program **ret_program,
+                                   struct pl_err *err)
+{
+    static const char *const predefined[] = {"scale", NULL};
+    const struct plan_script *file = plan_script_find(c->plan, name);
+    struct program *program = NULL;
+    enum pl_code code;
+    if (file != NULL) {
+        code = program_compile(file->path, file->text, file->length, predefined, c->arena, &program, err);
+        if (code == PL_OK)
+            program->name = file->name; /* errors name the file, reports the script */
+    } else {
+        const char *text = builtin_script(name);
+        assert(text != NULL); /* the plan was checked against the builtin names */
+        code = program_compile(name, text, strlen(text), predefined, c->arena, &program, err);
+    }
+    *ret_program = program;
+    return code;
+}
+
+static bool has_load(const struct stage *stage)
+{
+    for (const enum stage_act *act = stage->kind->acts; *act != ACT_END; act++)
+        if (*act == ACT_LOAD)
+            return true;
+    return false;
+}
+
+/* Expands every stage, numbers the cases, compiles every script: errors of the plan come before anything is done. */
+static enum pl_code conduct_prepare(struct conduct *c, struct pl_err *err)
+{
+    int64_t case_id = 0;
+    size_t program_capacity = 0;
+    c->stages = pl_alloc(c->arena, c->plan->stage_count, sizeof(struct stage *));
+    for (size_t s = 0; s < c->plan->stage_count; s++) {
+        enum pl_code code = stage_expand(&c->plan->stages[s], c->plan->path, c->plan->seed, c->arena, &c->stages[s], err);
+        if (code != PL_OK)
+            return code;
+        struct stage *stage = c->stages[s];
+        stage->row.id = (int64_t)s + 1;
+        for (size_t i = 0; i < stage->case_count; i++) {
+            stage->cases[i].row.stage_id = stage->row.id;
+            stage->cases[i].row.id = ++case_id;
+            c->programs = pl_grow(c->arena, c->programs, (size_t)case_id - 1, (size_t)case_id, sizeof(struct program *),
+                                  &program_capacity);
+            if (!has_load(stage))
+                continue;
+            code = compile_script(c, stage->cases[i].params.script, &c->programs[case_id - 1], err);
+            if (code != PL_OK)
+                return code;
+        }
+    }
+    return PL_OK;
+}
+
+static bool is_wanted(const struct conduct *c, const struct stage *stage)
+{
+    return c->spec->only == NULL || strcmp(c->spec->only, stage->row.name) == 0;
+}
+
+static enum pl_code conduct_check_only(const struct conduct *c, struct pl_err *err)
+{
+    for (size_t s = 0; s < c->plan->stage_count; s++)
+        if (is_wanted(c, c->stages[s]))
+            return PL_OK;
+    pl_err_set(err, PL_USAGE, "the plan has no stage \"%.60s\"", c->spec->only);
+    char names[300] = "";
+    for (size_t s = 0; s < c->plan->stage_count; s++) {
+        size_t used = strlen(names);
+        snprintf(names + used, sizeof names - used, "%s\"%s\"", s > 0 ? ", " : "", c->stages[s]->row.name);
+    }
+    pl_err_hint(err, "Its stages are %s.", names);
+    return err->code;
+}
+
+/* ---- the study file ---- */
+
+static enum pl_code put_case(struct conduct *c, const struct stage_case *stage_case, struct pl_err *err)
+{
+    return store_put_case(c->store, &stage_case->row, err);
+}
+
+/* Scripts are named once per stage and index; a stage that varies its script has one index for all: the case names it. */
+static enum pl_code put_scripts(struct conduct *c, const struct stage *stage, struct pl_err *err)
+{
+    const struct program *program = NULL;
+    for (size_t i = 0; i < stage->case_count; i++) {
+        const struct program *other = c->programs[stage->cases[i].row.id - 1];
+        if (program != NULL && other != program && strcmp(program->name, other->name) != 0)
+            return PL_OK;
+        program = other;
+    }
+    if (program == NULL)
+        return PL_OK;
+    struct script_row row = {.stage_id = stage->row.id, .script = 0, .step = -1, .name = program->name};
+    enum pl_code code = store_put_script(c->store, &row, err);
+    for (size_t i = 0; i < program->step_count && code == PL_OK; i++) {
+        if (program->steps[i].io_index < 0)
+            continue;
+        row.step = program->steps[i].io_index;
+        row.name = program->steps[i].text;
+        code = store_put_script(c->store, &row, err);
+    }
+    return code;
+}
+
+static enum pl_code conduct_create_study(struct conduct *c, struct pl_err *err)
+{
+    enum pl_code code = store_create(c->spec->study_path, &c->store, err);
+    if (code != PL_OK)
+        return code;
+    struct store_head head = {.title = c->plan->title,
+                              .plan_text = c->plan->text,
+                              .plan_path = c->plan->path,
+                              .subject = c->plan->subject->name,
+                              .tool_version = PLIMSOLL_VERSION,
+                              .seed = c->plan->seed,
+                              .started_unix_ns = pl_clock_unix_ns()};
+    code = store_put_head(c->store, &head, err);
+    for (size_t s = 0; s < c->plan->stage_count && code == PL_OK; s++) {
+        const struct stage *stage = c->stages[s];
+        code = store_put_stage(c->store, &stage->row, err);
+        for (size_t i = 0; i < stage->case_count && code == PL_OK; i++)
+            code = put_case(c, &stage->cases[i], err);
+        if (code == PL_OK)
+            code = put_scripts(c, stage, err);
+    }
+    const struct fact facts[] = {
+        {.scope = "tool", .name = "version", .value = PLIMSOLL_VERSION, .unit = "", .how = "built in"},
+        {.scope = "tool", .name = "quick", .value = c->spec->quick ? "yes" : "no", .unit = "", .how = "--quick"},
+        {.scope = "plan", .name = "title", .value = c->plan->page_title, .unit = "", .how = "page: {title:}"},
+    };
+    return code == PL_OK ? store_put_facts(c->store, facts, sizeof facts / sizeof facts[0], err) : code;
+}
+
+static enum pl_code conduct_open_study(struct conduct *c, struct pl_err *err)
+{
+    struct store_head head;
+    enum pl_code code = store_open(c->spec->study_path, &c->store, err);
+    if (code == PL_OK)
+        code = store_get_head(c->store, c->arena, &head, err);
+    if (code != PL_OK)
+        return code;
+    if (strcmp(head.plan_text, c->plan->text) != 0) {
+        pl_err_set(err, PL_USAGE, "\"%s\" is a study of another plan", c->spec->study_path);
+        pl_err_hint(err, "Resume it with the plan it was begun with, or begin a new study with -o.");
+        return err->code;
+    }
+    code = store_trials(c->store, c->arena, &c->stored, &c->stored_count, err);
+    for (size_t i = 0; code == PL_OK && i < c->stored_count; i++)
+        if (c->stored[i].id >= c->next_trial_id)
+            c->next_trial_id = c->stored[i].id + 1;
+    c->next_ordinal = (int)c->stored_count;
+    return code;
+}
+
+static enum pl_code declare_metrics(struct conduct *c, struct pl_err *err)
+{
+    static const struct metric own[] = {
+        {CONDUCT_LOAD_CPU, "load", "cpu_ns", "ns", METRIC_COUNTER,
+         "CLOCK_THREAD_CPUTIME_ID of the load's workers, inside the window"},
+        {CONDUCT_FLUSH_P50, "host", "flush_p50_ns", "ns", METRIC_GAUGE,
+         "pwrite of 8 KiB and fdatasync beside the data, before and after the load"},
+        {CONDUCT_FLUSH_P99, "host", "flush_p99_ns", "ns", METRIC_GAUGE,
+         "pwrite of 8 KiB and fdatasync beside the data, before and after the load"},
+    };
+    for (size_t i = 0; i < sizeof own / sizeof own[0]; i++) {
+        enum pl_code code = c->sink.metric(c->sink.ctx, &own[i], err);
+        if (code != PL_OK)
+            return code;
+    }
+    c->next_metric_id = CONDUCT_METRIC_END;
+    return PL_OK;
+}
+
+/* ---- services ---- */
+
+static enum pl_code put_service_facts(struct conduct *c, struct service *service, struct pl_err *err)
+{
+    struct fact *facts = NULL;
+    size_t count = 0;
+    enum pl_code code = service_facts(service, c->arena, &facts, &count, err);
+    if (code == PL_OK)
+        code = store_put_facts(c->store, facts, count, err);
+    if (code != PL_OK)
+        return code;
+    const struct fact ready = {.scope = service->name,
+                               .name = "ready_ns",
+                               .value = pl_format(c->arena, "%lld", (long long)service->ready_ns),
+                               .unit = "ns",
+                               .how = "from the start of its process to the first answered query"};
+    return store_put_facts(c->store, &ready, 1, err);
+}
+
+static enum pl_code put_host_facts(struct conduct *c, struct pl_err *err)
+{
+    struct fact *facts = NULL;
+    size_t count = 0;
+    enum pl_code code = hardware_facts(c->subject->directory, c->arena, &facts, &count, err);
+    return code == PL_OK ? store_put_facts(c->store, facts, count, err) : code;
+}
+
+static enum pl_code conduct_open_sensors(struct conduct *c, struct pl_err *err)
+{
+    struct sense_target targets[PL_MAX_SERVICES];
+    int count = 0;
+    for (size_t i = 0; i < c->plan->service_count; i++) {
+        struct service *service = c->services[i];
+        char conninfo[512];
+        service_conninfo(service, SERVICE_SENSOR_DATABASE, conninfo, sizeof conninfo);
+        struct sense_target target = {.source = service->name,
+                                      .pid = service->pid,
+                                      .v1_cpuacct = service->cgroup.v1_cpuacct,
+                                      .v1_memory = service->cgroup.v1_memory,
+                                      .v2 = service->cgroup.v2,
+                                      .conninfo = pl_strdup(c->arena, conninfo),
+                                      .database = SERVICE_DATA_DATABASE};
+        /* the subject first: the live view shows the first target */
+        if (service == c->subject && count > 0) {
+            targets[count] = targets[0];
+            targets[0] = target;
+        } else {
+            targets[count] = target;
+        }
+        count++;
+    }
+    struct sense_spec spec = {.targets = targets, .target_count = count, .seed = c->plan->seed};
+    enum pl_code code = sense_new(&spec, c->next_metric_id, &c->sink, &c->sense, err);
+    if (code == PL_OK)
+        c->next_metric_id = sense_next_metric_id(c->sense);
+    return code;
+}
+
+static enum pl_code start_service(struct conduct *c, size_t i, struct pl_err *err)
+{
+    const struct plan_service *plan = &c->plan->services[i];
+    enum pl_code code = service_start(plan, c->guard, c->spec->stop, c->arena, &c->services[i], err);
+    if (code != PL_OK) {
+        c->services[i] = NULL;
+        return code;
+    }
+    struct service *service = c->services[i];
+    char ready[32];
+    live_say(c->spec->live, "%s: PostgreSQL %s is ready after %.0f ms%s", plan->name, service->version,
+             (double)service->ready_ns / 1e6, plan->data_kind != NULL ? "; loading its data" : "");
+    (void)ready;
+    if (plan == c->plan->subject)
+        c->subject = service;
+    code = service_load_data(service, NULL, NULL, c->spec->stop, err);
+    return code == PL_OK ? put_service_facts(c, service, err) : code;
+}
+
+enum pl_code conduct_services_start(struct conduct *c, struct pl_err *err)
+{
+    for (size_t i = 0; i < c->plan->service_count; i++) {
+        enum pl_code code = c->services[i] == NULL ? start_service(c, i, err) : PL_OK;
+        if (code != PL_OK)
+            return code;
+    }
+    enum pl_code code = put_host_facts(c, err);
+    return code == PL_OK && c->sense == NULL ? conduct_open_sensors(c, err) : code;
+}
+
+/* Stops those that died, or all; what remains of a dead one is removed. */
+static void conduct_services_stop(struct conduct *c, bool only_dead)
+{
+    sense_free(c->sense);
+    c->sense = NULL;
+    for (size_t i = c->plan->service_count; i-- > 0;) {
+        struct service *service = c->services[i];
+        if (service == NULL || (only_dead && !service->exited))
+            continue;
+        struct pl_err err = {0};
+        if (service_stop(service, SERVICE_STOP_CLEAN, &err) != PL_OK && !service->exited)
+            live_say(c->spec->live, "%s: %s", service->name, err.what);
+        c->services[i] = NULL;
+    }
+}
+
+/* ---- trials ---- */
+
+static int stored_attempts(const struct conduct *c, int64_t case_id, int iteration, bool *ret_done)
+{
+    int attempts = 0;
+    *ret_done = false;
+    for (size_t i = 0; i < c->stored_count; i++) {
+        if (c->stored[i].case_id != case_id || c->stored[i].iteration != iteration)
+            continue;
+        attempts++;
+        *ret_done = *ret_done || c->stored[i].state == TRIAL_DONE;
+    }
+    return attempts;
+}
+
+static uint64_t trial_seed(const struct conduct *c, const struct trial_row *row)
+{
+    struct pl_rng rng;
+    pl_rng_init(&rng, c->plan->seed, PL_RNG_ORDER, (uint64_t)row->case_id << 32 | (uint64_t)row->iteration);
+    return pl_rng_u64(&rng) >> 1; /* SQLite's integers are signed */
+}
+
+static enum pl_code attempt_commit(struct conduct *c, struct trial_run *run, struct pl_err *err)
+{
+    enum pl_code code = store_trial_commit(c->store, &run->row, err);
+    if (code == PL_OK && c->note_count > 0)
+        code = store_put_facts(c->store, c->notes, c->note_count, err);
+    c->note_count = 0;
+    return code;
+}
+
+static enum pl_code attempt(struct conduct *c, struct trial_run *run, struct pl_err *err)
+{
+    run->row.id = c->next_trial_id++;
+    run->row.ordinal = c->next_ordinal++;
+    run->row.seed = trial_seed(c, &run->row);
+    run->row.started_unix_ns = pl_clock_unix_ns();
+    run->row.why = run->why;
+    run->row.event_loop = "";
+    enum pl_code code = store_trial_begin(c->store, &run->row, err);
+    if (code != PL_OK)
+        return code;
+    code = trial_carry_out(run, err);
+    if (code != PL_OK) {
+        store_trial_abandon(c->store);
+        return code;
+    }
+    return attempt_commit(c, run, err);
+}
+
+/* One trial of the timetable; after the death of a service once more, on a fresh one. */
+static enum pl_code conduct_trial(struct conduct *c, const struct stage *stage, const struct stage_trial *trial,
+                                  struct pl_err *err)
+{
+    const struct stage_case *stage_case = &stage->cases[trial->case_index];
+    bool done;
+    int attempts = stored_attempts(c, stage_case->row.id, trial->iteration, &done);
+    int64_t estimate_ns = stage->estimate_ns / (int64_t)stage->trial_count;
+    enum pl_code code = PL_OK;
+    live_trial(c->spec->live, stage->row.name, stage_case->row.label, trial->iteration, (int)stage_case->params.iterations);
+    for (int try = 0; try < TRIAL_ATTEMPTS && !done && code == PL_OK; try++) {
+        code = conduct_services_start(c, err);
+        if (code != PL_OK)
+            break;
+        struct trial_run run = {
+            .conduct = c,
+            .stage = stage,
+            .stage_case = stage_case,
+            .program = c->programs[stage_case->row.id - 1],
+            .estimate_ns = estimate_ns,
+            .row = {.case_id = stage_case->row.id, .iteration = trial->iteration, .attempt = attempts + try}};
+        code = attempt(c, &run, err);
+        if (code != PL_OK)
+            break;
+        if (run.row.state == TRIAL_INTERRUPTED)
+            return pl_err_set(err, PL_INTERRUPTED, "stopped by the user in stage \"%s\"", stage->row.name);
+        if (run.row.state == TRIAL_DONE)
+            c->result.trials_done++;
+        else
+            c->result.trials_failed++;
+        if (run.row.state == TRIAL_FAILED)
+            live_say(c->spec->live, "%s %s: failed: %s", stage->row.name, stage_case->row.label, run.why);
+        if (!run.service_died)
+            break;
+        conduct_services_stop(c, true);
+        c->result.services_restarted++;
+        live_say(c->spec->live, "the trial is kept as failed; going on with a fresh PostgreSQL%s",
+                 try + 1 < TRIAL_ATTEMPTS ? " and trying it once more" : "");
+    }
+    c->done_ns += estimate_ns;
+    return code;
+}
+
+static enum pl_code conduct_stages(struct conduct *c, struct pl_err *err)
+{
+    for (size_t s = 0; s < c->plan->stage_count; s++) {
+        const struct stage *stage = c->stages[s];
+        if (!is_wanted(c, stage))
+            continue;
+        for (size_t i = 0; i < stage->trial_count; i++) {
+            if (*c->spec->stop != 0)
+                return pl_err_set(err, PL_INTERRUPTED, "stopped by the user before stage \"%s\" was done", stage->row.name);
+            enum pl_code code = conduct_trial(c, stage, &stage->trials[i], err);
+            if (code != PL_OK)
+                return code;
+        }
+    }
+    c->result.completed = true;
+    return PL_OK;
+}
+
+static void conduct_count(struct conduct *c)
+{
+    c->spec->live->trials = 0;
+    for (size_t s = 0; s < c->plan->stage_count; s++) {
+        if (!is_wanted(c, c->stages[s]))
+            continue;
+        c->spec->live->trials += (int)c->stages[s]->trial_count;
+        c->total_ns += c->stages[s]->estimate_ns;
+    }
+    c->spec->live->estimate_ns = c->total_ns;
+}
+
+/* Everything between an open study and its end. */
+static enum pl_code conduct_carry_out(struct conduct *c, struct pl_err *err)
+{
+    c->sink = store_sink(c->store);
+    enum pl_code code = declare_metrics(c, err);
+    if (code == PL_OK)
+        code = conduct_services_start(c, err);
+    if (code == PL_OK)
+        code = conduct_stages(c, err);
+    conduct_services_stop(c, false);
+    if (code == PL_OK && c->spec->only == NULL)
+        code = store_put_ended(c->store, pl_clock_unix_ns(), err);
+    return code;
+}
+
+enum pl_code conduct_run(const struct conduct_spec *spec, struct conduct_result *ret_result, struct pl_err *err)
+{
+    struct pl_arena *arena = pl_arena_new();
+    struct conduct c = {.spec = spec, .plan = spec->plan, .arena = arena, .next_trial_id = 1};
+    c.services = pl_alloc(arena, c.plan->service_count, sizeof(struct service *));
+    enum pl_code code = conduct_prepare(&c, err);
+    if (code == PL_OK)
+        code = conduct_check_only(&c, err);
+    if (code == PL_OK)
+        code = spec->resume ? conduct_open_study(&c, err) : conduct_create_study(&c, err);
+    if (code == PL_OK) {
+        conduct_count(&c);
+        code = guard_start(&c.guard, err);
+    }
+    if (code == PL_OK) {
+        code = conduct_carry_out(&c, err);
+        guard_stop(c.guard);
+    }
+    struct pl_err close = {0};
+    enum pl_code closed = store_close(c.store, &close);
+    if (code == PL_OK && closed != PL_OK) {
+        *err = close;
+        code = closed;
+    }
+    /* a study in which nothing was observed is not left behind: what went wrong "changes nothing" */
+    if (code != PL_OK && !spec->resume && c.store != NULL && c.next_trial_id == 1)
+        unlink(spec->study_path);
+    live_end(spec->live);
+    *ret_result = c.result;
+    pl_arena_free(arena);
+    return code;
+}
+
+/* ---- quick ---- */
+
+static int64_t at_most(int64_t value, int64_t limit)
+{
+    return value < limit ? value : limit;
+}
+
+void conduct_make_quick(struct plan *plan, struct pl_arena *arena)
+{
+    struct plan_stage *stages = pl_alloc(arena, plan->stage_count, sizeof *stages);
+    for (size_t i = 0; i < plan->stage_count; i++) {
+        stages[i] = plan->stages[i];
+        struct plan_params *params = &stages[i].params;
+        params->settle_ns = at_most(params->settle_ns, PL_NS_PER_S / 5);
+        params->warm_up_ns = at_most(params->warm_up_ns, PL_NS_PER_S / 5);
+        params->for_ns = at_most(params->for_ns, PL_NS_PER_S);
+        params->cooldown_ns = at_most(params->cooldown_ns, 0);
+        params->iterations = at_most(params->iterations, 2);
+        params->operations = at_most(params->operations, 200);
+    }
+    struct plan_service *services = pl_alloc(arena, plan->service_count, sizeof *services);
+    for (size_t i = 0; i < plan->service_count; i++) {
+        services[i] = plan->services[i];
+        services[i].data_scale = at_most(services[i].data_scale, 1);
+    }
+    plan->subject = &services[plan->subject - plan->services];
+    plan->stages = stages;
+    plan->services = services;
+}

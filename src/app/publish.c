@@ -1,0 +1,79 @@
+/* From a study file to a page. */
+#include "app/publish.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/file.h"
+#include "base/limits.h"
+#include "model/model.h"
+#include "store/store.h"
+
+#include "base/ban.h"
+
+static const char *const endings[PAGE_FORMAT_COUNT] = {
+    [PAGE_MARKDOWN] = ".md", [PAGE_HTML] = ".html", [PAGE_JSON] = ".json"};
+
+const char *publish_ending(enum page_format format)
+{
+    return endings[format];
+}
+
+static enum pl_code put_out(const struct pl_buf *text, const char *path, struct pl_err *err)
+{
+    if (strcmp(path, "-") != 0)
+        return pl_file_write(path, pl_buf_text(text), text->len, err);
+    if (fwrite(pl_buf_text(text), 1, text->len, stdout) != text->len || fflush(stdout) != 0)
+        return pl_err_os(err, PL_IO, errno, "cannot write to standard output");
+    return PL_OK;
+}
+
+static enum pl_code write_one(const struct study *study, const struct figures *figures, enum page_format format,
+                              const char *path, struct pl_err *err)
+{
+    struct pl_buf text;
+    pl_buf_init(&text, PL_MAX_PAGE_BYTES);
+    enum pl_code code = page_write(study, figures, format, &text, err);
+    if (code == PL_OK)
+        code = put_out(&text, path, err);
+    pl_buf_release(&text);
+    return code;
+}
+
+enum pl_code publish_page(const char *study_path, enum page_format format, const char *path, struct pl_err *err)
+{
+    struct pl_arena *arena = pl_arena_new();
+    struct study *study = NULL;
+    enum pl_code code = store_load(study_path, arena, &study, err);
+    if (code == PL_OK) {
+        struct figures figures = model_figures(study, arena);
+        code = write_one(study, &figures, format, path, err);
+        store_release_study(study);
+    }
+    pl_arena_free(arena);
+    return code;
+}
+
+enum pl_code publish_beside(const char *study_path, FILE *out, struct pl_err *err)
+{
+    struct pl_arena *arena = pl_arena_new();
+    struct study *study = NULL;
+    enum pl_code code = store_load(study_path, arena, &study, err);
+    if (code == PL_OK) {
+        struct figures figures = model_figures(study, arena);
+        size_t stem = strlen(study_path);
+        if (stem > 6 && strcmp(study_path + stem - 6, ".study") == 0)
+            stem -= 6;
+        for (int format = 0; format < PAGE_FORMAT_COUNT && code == PL_OK; format++) {
+            const char *path = pl_format(arena, "%.*s%s", (int)stem, study_path, endings[format]);
+            code = write_one(study, &figures, format, path, err);
+            if (code == PL_OK)
+                fprintf(out, "page: %s\n", path);
+        }
+        store_release_study(study);
+    }
+    fprintf(out, "study: %s\n", study_path);
+    pl_arena_free(arena);
+    return code;
+}

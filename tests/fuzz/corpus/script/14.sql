@@ -1,0 +1,2 @@
+\set x 1e999
+SELECT 1

@@ -1,0 +1,2 @@
+\set a pi()*sqrt(2)
+SELECT :a, :a

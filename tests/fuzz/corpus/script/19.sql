@@ -1,0 +1,3 @@
+SELECT 1
+\set x 5
+SELECT :x

@@ -1,0 +1,2 @@
+\set x greatest(1,least(2,abs(-3)))
+SELECT ':x'
