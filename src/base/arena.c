@@ -1,6 +1,7 @@
 /* A list of blocks; each allocation is bumped off the newest. */
 #include "base/arena.h"
 
+#include <assert.h>
 #include <stdalign.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -94,6 +95,7 @@ char *pl_strdup(struct pl_arena *arena, const char *text)
 
 char *pl_format(struct pl_arena *arena, const char *fmt, ...)
 {
+    assert(fmt != NULL);
     va_list args;
     va_start(args, fmt);
     int length = vsnprintf(NULL, 0, fmt, args);

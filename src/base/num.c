@@ -19,39 +19,46 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
+static bool is_sign(char c)
+{
+    return c == '-' || c == '+';
+}
+
+/* Where the digits that start at `at` end; with `grouped`, one `_` may stand between two of them. */
+static size_t skip_digits(const char *text, size_t length, size_t at, bool grouped)
+{
+    size_t start = at;
+    while (at < length &&
+           (is_digit(text[at]) || (grouped && text[at] == '_' && at > start && at + 1 < length && is_digit(text[at + 1]))))
+        at++;
+    return at;
+}
+
 /* Length of the longest decimal number at the start of text; 0 when there is none. */
 static size_t num_prefix(const char *text, size_t length)
 {
-    size_t i = 0, digits = 0;
-    if (i < length && (text[i] == '-' || text[i] == '+'))
-        i++;
-    for (; i < length && (is_digit(text[i]) || (text[i] == '_' && digits > 0 && i + 1 < length && is_digit(text[i + 1])));
-         i++)
-        digits++;
-    if (i + 1 < length && text[i] == '.' && is_digit(text[i + 1]))
-        for (i++; i < length && is_digit(text[i]); i++)
-            digits++;
-    if (digits == 0)
+    size_t start = length > 0 && is_sign(text[0]) ? 1 : 0;
+    size_t end = skip_digits(text, length, start, true);
+    if (end + 1 < length && text[end] == '.' && is_digit(text[end + 1]))
+        end = skip_digits(text, length, end + 1, false);
+    if (end == start)
         return 0;
-    size_t exponent = i;
-    if (exponent < length && (text[exponent] == 'e' || text[exponent] == 'E')) {
-        exponent++;
-        if (exponent < length && (text[exponent] == '-' || text[exponent] == '+'))
-            exponent++;
-        size_t start = exponent;
-        while (exponent < length && is_digit(text[exponent]))
-            exponent++;
-        if (exponent > start)
-            i = exponent;
+    if (end < length && (text[end] == 'e' || text[end] == 'E')) {
+        size_t digits = end + 1;
+        if (digits < length && is_sign(text[digits]))
+            digits++;
+        size_t exponent_end = skip_digits(text, length, digits, false);
+        if (exponent_end > digits)
+            end = exponent_end;
     }
-    return i;
+    return end;
 }
 
 enum pl_num_result pl_num_i64(const char *text, size_t length, int64_t *ret_value)
 {
     size_t i = 0;
     bool negative = false;
-    if (i < length && (text[i] == '-' || text[i] == '+'))
+    if (i < length && is_sign(text[i]))
         negative = text[i++] == '-';
     if (i == length)
         return PL_NUM_BAD;

@@ -1,6 +1,6 @@
 /* A log-linear histogram of non-negative integers, with HdrHistogram's bucket rule (G. Tene; HdrHistogram_c): values in
- * [lowest, highest] are kept with `digits` significant decimal digits, so that histograms merge exactly and quantiles have a
- * stated error. Exact minimum, maximum and sum are kept beside the buckets.
+ * [lowest, highest] are kept with `digits` significant decimal digits, so that histograms merge exactly and quantiles have
+ * a stated error. Exact minimum, maximum and sum are kept beside the buckets.
  *
  * Not thread safe: one owner. Recording never allocates. */
 #ifndef PL_STATS_HIST_H
@@ -13,22 +13,25 @@
 #include "base/buf.h"
 #include "base/err.h"
 
+/* What hist_record touches stands first: two cache lines, and the one of the count. */
 struct hist {
-    int64_t lowest, highest;   /* the range asked for, any unit; for latencies ns */
-    int digits;                /* 1..5 */
-    int unit_magnitude, sub_bucket_half_magnitude;
-    int32_t sub_bucket_count, sub_bucket_half_count;
+    int64_t highest; /* the range asked for, any unit; for latencies ns */
     int64_t sub_bucket_mask;
+    int64_t *counts; /* owned */
+    int unit_magnitude, sub_bucket_half_magnitude;
     int32_t counts_length;
     int32_t first_used, last_used; /* range of indices that may be non-zero; first > last when empty */
-    int64_t total;             /* recorded values, clipped ones included */
-    int64_t clipped;           /* values above highest: counted in the last bucket, in max and in sum with their true size */
-    int64_t min, max;          /* exact; 0 when total is 0 */
-    __int128 sum;              /* exact */
-    int64_t *counts;           /* owned */
+    int32_t sub_bucket_count, sub_bucket_half_count;
+    int64_t total;    /* recorded values, clipped ones included */
+    int64_t clipped;  /* values above highest: counted in the last bucket, in max and in sum with their true size */
+    int64_t min, max; /* exact; 0 when total is 0 */
+    __int128_t sum;   /* exact */
+    int64_t lowest;
+    int digits; /* 1..5 */
 };
 
-/* 1 <= lowest, 2 * lowest <= highest < 2^62, 1 <= digits <= 5; other values are a programming error. Allocates. */
+/* 1 <= lowest, 2 * lowest <= highest < 2^62, 1 <= digits <= 5; other values are a programming error. Allocates; pages of
+ * counts that are never touched cost address space only. */
 void hist_init(struct hist *hist, int64_t lowest, int64_t highest, int digits);
 void hist_release(struct hist *hist);
 void hist_clear(struct hist *hist); /* forgets the values; cost grows with the range of indices used, not with the size */
@@ -44,25 +47,33 @@ void hist_record_n(struct hist *hist, int64_t value, int64_t count); /* count >=
 /* Adds all of `from` into `into`; both must have the same geometry. Exact. */
 void hist_merge(struct hist *into, const struct hist *from);
 
-/* The smallest recorded bucket whose cumulated count reaches ceil(q * total) (nearest rank), q in [0, 1]; returns the top of
- * that bucket as HdrHistogram does, but never more than the exact maximum nor, for q = 0, anything but the exact minimum.
- * 0 when empty. */
+/* The smallest recorded bucket whose cumulated count reaches ceil(q * total) (nearest rank), q in [0, 1]; returns the top
+ * of that bucket as HdrHistogram does, but never more than the exact maximum nor, for q = 0, anything but the exact
+ * minimum. So the result is never below the true order statistic, and above it by less than one bucket: at most 10^-digits
+ * of it, or a unit (the power of two at or below `lowest`). A rank among the clipped values gives the maximum. 0 when
+ * empty. */
 int64_t hist_quantile(const struct hist *hist, double q);
 
 /* The bucket value at a given rank (1-based, 1 <= rank <= total), as hist_quantile. */
 int64_t hist_value_at_rank(const struct hist *hist, int64_t rank);
 
-double hist_mean(const struct hist *hist);   /* from the exact sum; NAN when empty */
-double hist_stddev(const struct hist *hist); /* n - 1, from bucket midpoints about the exact mean; NAN when total < 2 */
+double hist_mean(const struct hist *hist); /* from the exact sum; NAN when empty */
 
-int64_t hist_count_at_most(const struct hist *hist, int64_t value); /* values in buckets up to and including value's */
+/* n - 1, from bucket midpoints about the exact mean, clipped values as if all were the maximum; NAN when total < 2. */
+double hist_stddev(const struct hist *hist);
 
-/* Serialised form: version byte, geometry, counters, then (skip, count) varints. hist_decode initialises `ret_hist`
- * (release it); bytes from outside: any wrong input gives PL_INPUT and never more memory than the geometry allows. */
+/* Values in buckets up to and including value's; clipped ones count only when value is above `highest`. value >= 0. */
+int64_t hist_count_at_most(const struct hist *hist, int64_t value);
+
+/* Serialised form: version byte, geometry, counters, then (skip, count) for each non-empty bucket; all LEB128 varints in
+ * their shortest form, so equal histograms have equal bytes. hist_decode initialises `ret_hist` (release it) only when it
+ * returns PL_OK; bytes from outside: any wrong or inconsistent input gives PL_INPUT and never more memory than the geometry
+ * allows (48 MB for the largest). The bytes of one histogram and nothing else: trailing bytes are wrong input. */
 void hist_encode(const struct hist *hist, struct pl_buf *out);
 PL_MUST_CHECK enum pl_code hist_decode(const void *bytes, size_t length, struct hist *ret_hist, struct pl_err *err);
 
-/* Walks the non-empty buckets, lowest first: low and high are the bucket's inclusive bounds. */
+/* Walks the non-empty buckets, lowest first: low and high are the bucket's inclusive bounds (of the last bucket also when
+ * it holds clipped values). */
 struct hist_bucket {
     int64_t low, high, count;
     int32_t index; /* private; start with {.index = -1} */
