@@ -1,5 +1,5 @@
-/* A plan as parsed and checked: what a YAML file says is to be measured. Every key, its type, default, range and one line of
- * documentation stand in one table (plan_keys); the parser, `plimsoll check`, the manual and the JSON schema read it.
+/* A plan as parsed and checked: what a YAML file says is to be measured. Every key, its type, default, range and one line
+ * of documentation stand in the tables of keys.c; the parser, the reference in docs/plans.md and the JSON schema read them.
  * Everything lives in the arena given to plan_parse. Includes only base: what a stage kind does is src/stage's business. */
 #ifndef PL_PLAN_PLAN_H
 #define PL_PLAN_PLAN_H
@@ -11,41 +11,48 @@
 #include "base/arena.h"
 #include "base/err.h"
 
+struct pl_buf;
+
 enum plan_protocol { PLAN_SIMPLE, PLAN_EXTENDED, PLAN_PREPARED };
 enum plan_arrivals { PLAN_CONSTANT, PLAN_POISSON };
 
-/* The stage kinds that exist. Names and which keys each takes are in the table of plan_keys.c. */
+/* The stage kinds that exist. Their names and which keys each takes stand in keys.c. */
 enum plan_kind { PLAN_HARDWARE, PLAN_FOOTPRINT, PLAN_CLIENTS, PLAN_RATE, PLAN_STORAGE, PLAN_KIND_COUNT };
 const char *plan_kind_name(enum plan_kind kind);
 
 /* Every parameter that any stage kind takes, with units; a kind uses those its table row names. */
 struct plan_params {
-    const char *script;        /* a builtin's name or a key of `scripts:` */
-    int64_t clients;           /* simulated users, each with a connection */
-    int64_t workers;           /* load threads; 0 = chosen from the number of clients and cores */
-    int64_t protocol;          /* enum plan_protocol */
-    int64_t arrivals;          /* enum plan_arrivals, open loop only */
-    double rate_per_s;         /* open loop: operations due per second */
-    int64_t operations;        /* stop after that many instead of after for_ns; 0 = by time */
+    const char *script; /* a builtin's name or a key of `scripts:` */
+    int64_t clients;    /* simulated users, each with a connection */
+    int64_t workers;    /* load threads; 0 = chosen from the number of clients and cores */
+    int64_t protocol;   /* enum plan_protocol */
+    int64_t arrivals;   /* enum plan_arrivals, open loop only */
+    double rate_per_s;  /* open loop: operations due per second */
+    int64_t operations; /* stop after that many instead of after for_ns; 0 = by time */
     int64_t settle_ns, warm_up_ns, for_ns, drain_ns, cooldown_ns;
     int64_t iterations;
 };
 
 enum plan_type { PLAN_TYPE_COUNT, PLAN_TYPE_DURATION, PLAN_TYPE_RATE, PLAN_TYPE_NAME, PLAN_TYPE_CHOICE };
 
-/* One row of the key table for stage parameters. */
+/* One row of the key table for stage parameters. A name may stand in several rows, each for other kinds, where the kinds
+ * differ in default or range: look a name up with plan_stage_key, or go through the rows whose `kinds` has the kind's bit.
+ */
 struct plan_key {
-    const char *name;          /* as written in a plan: "for" */
+    const char *name; /* as written in a plan: "for" */
     enum plan_type type;
-    size_t offset;             /* into struct plan_params */
+    size_t offset;              /* into struct plan_params */
     const char *const *choices; /* for PLAN_TYPE_CHOICE, NULL-ended; the value is the index */
-    const char *unset;         /* default as plan text; NULL: required by the kinds that take it */
-    double low, high;          /* inclusive range in the stored unit */
-    unsigned kinds;            /* bit (1 << plan_kind) of each kind that takes it */
+    const char *unset;          /* default as plan text; NULL: required by the kinds that take it */
+    double low, high;           /* inclusive range in the stored unit */
+    unsigned kinds;             /* bit (1 << plan_kind) of each kind that takes it */
     const char *doc;
 };
 extern const struct plan_key plan_stage_keys[];
 extern const size_t plan_stage_key_count;
+
+/* The row of a name for a kind; NULL when the kind does not take it. */
+const struct plan_key *plan_stage_key(enum plan_kind kind, const char *name);
 
 struct plan_axis {
     const struct plan_key *key;
@@ -56,8 +63,8 @@ struct plan_axis {
 
 struct plan_stage {
     enum plan_kind kind;
-    const char *name;          /* unique; the kind's name unless `name:` is given */
-    struct plan_params params; /* stated values and defaults */
+    const char *name;             /* unique; the kind's name unless `name:` is given */
+    struct plan_params params;    /* stated values and defaults; of a parameter in `over:` the first value */
     const struct plan_axis *axes; /* `over:`, in the plan's order */
     size_t axis_count;
     int line, col;
@@ -70,32 +77,32 @@ struct plan_setting {
 
 struct plan_service {
     const char *name;
-    const char *kind;          /* "postgres" */
-    const char *version;       /* "15"; NULL: the newest found */
-    const char *directory;     /* bin directory or prefix; NULL: searched */
-    const char *user;          /* who it runs as when the tool is root; NULL: "postgres", else "nobody" */
+    const char *kind;      /* "postgres" */
+    const char *version;   /* "15"; NULL: the newest found */
+    const char *directory; /* bin directory or prefix, as opened (relative to the plan's folder); NULL: searched */
+    const char *user;      /* who it runs as when the tool is root; NULL: "postgres", else "nobody" */
     const struct plan_setting *settings;
     size_t setting_count;
-    const char *data_kind;     /* data set built once it is ready: "tpcb"; NULL: none */
-    int64_t data_scale;        /* 1..100000 */
+    const char *data_kind; /* data set built once it is ready: "tpcb"; NULL: none */
+    int64_t data_scale;    /* 1..100000 */
     int line, col;
 };
 
 struct plan_script {
     const char *name;
-    const char *path;          /* as opened: relative names are relative to the plan's folder */
-    const char *text;          /* its content, read and kept in the plan; NULL for none */
+    const char *path; /* as opened: relative names are relative to the plan's folder */
+    const char *text; /* its content, read and kept in the plan; never empty */
     size_t length;
     int line, col;
 };
 
 struct plan {
-    const char *path;          /* as given */
-    const char *text;          /* the whole file */
+    const char *path; /* as given */
+    const char *text; /* the whole file */
     size_t length;
-    const char *title;         /* `study:` */
-    const char *page_title;    /* `page: {title:}`; the study's title when absent */
-    uint64_t seed;             /* `seed:`; 1 when absent */
+    const char *title;      /* `study:` */
+    const char *page_title; /* `page: {title:}`; the study's title when absent */
+    uint64_t seed;          /* `seed:`; 1 when absent */
     const struct plan_service *services;
     size_t service_count;
     const struct plan_service *subject;
@@ -105,9 +112,9 @@ struct plan {
     size_t stage_count;
 };
 
-/* Reads and checks a plan. Codes: PL_INPUT with file, line and column for what is wrong in the text; PL_NOT_FOUND, PL_LIMIT,
- * PL_IO for the file itself. builtin_names: NULL-ended names of builtin scripts that `script:` may use (plan cannot see
- * src/script). ret_plan is untouched on failure. */
+/* Reads and checks a plan. Codes: PL_INPUT with file, line and column for what is wrong in the text; PL_NOT_FOUND,
+ * PL_LIMIT, PL_IO for the file itself. builtin_names: NULL-ended names of builtin scripts that `script:` may use (plan
+ * cannot see src/script). ret_plan is untouched on failure. */
 PL_MUST_CHECK enum pl_code plan_read(const char *path, const char *const *builtin_names, struct pl_arena *arena,
                                      struct plan **ret_plan, struct pl_err *err);
 
@@ -118,7 +125,13 @@ PL_MUST_CHECK enum pl_code plan_parse(const char *path, const char *text, size_t
 /* Sets one parameter from plan text that was checked before (an axis value); a value that does not fit is our bug. */
 void plan_params_set(struct plan_params *params, const struct plan_key *key, const char *text);
 
-/* Canonical plan text of one parameter ("5s", "200/s", "prepared"), in the arena. */
+/* Canonical plan text of one parameter ("5s", "200/s", "prepared"), in the arena; "" for a name that is not set. Read back
+ * with plan_params_set it gives the same value. */
 const char *plan_params_text(const struct plan_params *params, const struct plan_key *key, struct pl_arena *arena);
+
+/* The reference of all keys as Markdown (the part of docs/plans.md between its markers), and as a JSON schema (draft
+ * 2020-12) for editors. Both come from the tables that the parser reads. */
+void plan_keys_markdown(struct pl_buf *buf);
+void plan_keys_json_schema(struct pl_buf *buf);
 
 #endif

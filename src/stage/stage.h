@@ -8,27 +8,27 @@
 
 /* The few acts that every stage kind is made of. */
 enum stage_act {
-    ACT_END,       /* ends a list */
-    ACT_PROBE,     /* measure the machine: flush latency, commit latency, round trip */
-    ACT_SETTLE,    /* wait settle_ns with the service idle */
-    ACT_IDLE,      /* observe the idle service for for_ns */
-    ACT_TIDY,      /* vacuum and checkpoint what the load touches, so that trials start alike */
-    ACT_SIZES,     /* read the sizes of database, tables, indexes */
-    ACT_LOAD,      /* connect, warm up, measure, drain */
-    ACT_COOLDOWN   /* wait cooldown_ns */
+    ACT_END,     /* ends a list */
+    ACT_PROBE,   /* measure the machine: flush latency, commit latency, round trip */
+    ACT_SETTLE,  /* wait settle_ns with the service idle */
+    ACT_IDLE,    /* observe the idle service for for_ns */
+    ACT_TIDY,    /* vacuum and checkpoint what the load touches, so that trials start alike */
+    ACT_SIZES,   /* read the sizes of database, tables, indexes */
+    ACT_LOAD,    /* connect, warm up, measure, drain */
+    ACT_COOLDOWN /* wait cooldown_ns */
 };
 
 struct stage_kind {
     enum plan_kind kind;
-    const char *question;          /* one sentence, ends the heading of its page section */
-    const enum stage_act *acts;    /* ACT_END-ended */
+    const char *question;       /* one sentence, ends the heading of its page section */
+    const enum stage_act *acts; /* ACT_END-ended */
     bool open_loop;
 };
 const struct stage_kind *stage_kind_of(enum plan_kind kind);
 
 struct stage_case {
-    struct plan_params params;     /* with the axis values applied */
-    struct case_row row;           /* label, varied params; ids are filled by the conductor */
+    struct plan_params params; /* with the axis values applied */
+    struct case_row row;       /* label, varied params; ids are filled by the conductor */
 };
 
 struct stage_trial {
@@ -38,15 +38,18 @@ struct stage_trial {
 struct stage {
     const struct plan_stage *plan;
     const struct stage_kind *kind;
-    struct stage_row row;          /* question, all params as text; id is filled by the conductor */
-    struct stage_case *cases;      /* the matrix, last axis fastest */
+    struct stage_row row;     /* question, all params as text ("[1, 4, 16]" when varied); id is filled by the conductor */
+    struct stage_case *cases; /* the matrix, last axis fastest */
     size_t case_count;
-    struct stage_trial *trials;    /* in order of execution: iteration by iteration, each a seeded shuffle of the cases */
+    struct stage_trial *trials; /* in order of execution: iteration by iteration, each a seeded shuffle of the cases */
     size_t trial_count;
-    int64_t estimate_ns;           /* how long it will take, without the service's own start */
+    int64_t estimate_ns; /* how long it will take, without the service's own start: the stated times, and what
+                          * stage.c assumes for acts whose length nobody states */
 };
 
-/* Cannot fail for a checked plan, except that the matrix has more than PL_MAX_CASES (PL_LIMIT, with the place). */
+/* The order of trials follows from the seed and the stage's name alone: more iterations append, other stages change
+ * nothing. plan_stage must outlive the result. Cannot fail for a checked plan, except that the matrix has more than
+ * PL_MAX_CASES (PL_LIMIT, with the place). */
 PL_MUST_CHECK enum pl_code stage_expand(const struct plan_stage *plan_stage, const char *plan_path, uint64_t seed,
                                         struct pl_arena *arena, struct stage **ret_stage, struct pl_err *err);
 

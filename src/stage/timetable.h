@@ -12,16 +12,18 @@
 
 struct timetable {
     enum plan_arrivals arrivals;
-    double rate_per_s;      /* of the whole stream */
+    double rate_per_s; /* of the whole stream */
     int worker, workers;
     int64_t start_ns;
-    int64_t index;          /* slots taken so far by this worker */
-    double offset_ns;       /* Poisson: sum of gaps; compensated below */
-    double carry_ns;
+    int64_t index;    /* slots taken so far by this worker */
+    double offset_ns; /* Poisson: sum of gaps */
+    double carry_ns;  /* what rounding took from the sum (Neumaier 1974), so that it does not drift */
     int64_t next_ns;
     struct pl_rng rng;
 };
 
+/* rate_per_s > 0; 0 <= worker < workers; start_ns >= 0. The first constant slot is due at start_ns, the first Poisson slot
+ * one gap later. Times past INT64_MAX are INT64_MAX. */
 void timetable_init(struct timetable *timetable, enum plan_arrivals arrivals, double rate_per_s, int worker, int workers,
                     int64_t start_ns, uint64_t seed);
 
@@ -34,7 +36,8 @@ static inline int64_t timetable_peek(const struct timetable *timetable)
 /* Takes it. No allocation. */
 void timetable_advance(struct timetable *timetable);
 
-/* Takes all slots before deadline_ns at once and returns how many there were (those that nobody will start). */
+/* Takes all slots before deadline_ns at once and returns how many there were (those that nobody will start). O(1) for
+ * constant arrivals, O(slots taken) for Poisson ones. */
 int64_t timetable_take_until(struct timetable *timetable, int64_t deadline_ns);
 
 #endif

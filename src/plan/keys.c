@@ -1,0 +1,220 @@
+/* The tables of keys: everything that a plan may say. The parser, the defaults, the reference and the JSON schema are all
+ * made from these rows. */
+#include "plan/plan.h"
+
+#include <string.h>
+
+#include "base/limits.h"
+#include "plan/plan_int.h"
+
+#include "base/ban.h"
+
+#define HARDWARE (1U << PLAN_HARDWARE)
+#define FOOTPRINT (1U << PLAN_FOOTPRINT)
+#define CLIENTS (1U << PLAN_CLIENTS)
+#define RATE (1U << PLAN_RATE)
+#define STORAGE (1U << PLAN_STORAGE)
+#define LOADS (CLIENTS | RATE | STORAGE)
+#define ALL (HARDWARE | FOOTPRINT | LOADS)
+
+#define PARAM(field) offsetof(struct plan_params, field)
+
+#define DAY_NS 86400e9
+#define HOUR_NS 3600e9
+#define MS_NS 1e6
+
+const char *const plan_kind_names[] = {
+    [PLAN_HARDWARE] = "hardware", [PLAN_FOOTPRINT] = "footprint", [PLAN_CLIENTS] = "clients",
+    [PLAN_RATE] = "rate",         [PLAN_STORAGE] = "storage",     [PLAN_KIND_COUNT] = NULL};
+
+static const char *const protocols[] = {
+    [PLAN_SIMPLE] = "simple", [PLAN_EXTENDED] = "extended", [PLAN_PREPARED] = "prepared", NULL};
+static const char *const arrivals[] = {[PLAN_CONSTANT] = "constant", [PLAN_POISSON] = "poisson", NULL};
+
+/* clang-format off */
+const struct plan_key plan_stage_keys[] = {
+    {"script", PLAN_TYPE_NAME, PARAM(script), NULL, NULL, 0, 0, LOADS,
+     "what one simulated user does: a builtin script or a name under `scripts:`"},
+    {"clients", PLAN_TYPE_COUNT, PARAM(clients), NULL, "1", 1, PL_MAX_CLIENTS, CLIENTS | STORAGE,
+     "simulated users, each with a connection of its own"},
+    {"clients", PLAN_TYPE_COUNT, PARAM(clients), NULL, "16", 1, PL_MAX_CLIENTS, RATE,
+     "connections that share the arrivals; an operation that finds all of them busy waits, and the wait counts"},
+    {"rate", PLAN_TYPE_RATE, PARAM(rate_per_s), NULL, NULL, 0.001, 1e7, RATE,
+     "operations that become due in a second, however fast the answers come"},
+    {"arrivals", PLAN_TYPE_CHOICE, PARAM(arrivals), arrivals, "poisson", 0, 0, RATE,
+     "constant: evenly spaced; poisson: at random, as independent users come"},
+    {"protocol", PLAN_TYPE_CHOICE, PARAM(protocol), protocols, "prepared", 0, 0, LOADS,
+     "how SQL is sent: as text, parsed each time with parameters, or prepared once"},
+    {"operations", PLAN_TYPE_COUNT, PARAM(operations), NULL, "0", 0, 1e12, CLIENTS,
+     "end after so many operations in all, with no warm-up; 0 means by time"},
+    {"operations", PLAN_TYPE_COUNT, PARAM(operations), NULL, "10000", 1, 1e12, STORAGE,
+     "operations between the two readings of the sizes"},
+    {"settle", PLAN_TYPE_DURATION, PARAM(settle_ns), NULL, "5s", 0, DAY_NS, FOOTPRINT,
+     "idle time before the first reading"},
+    {"settle", PLAN_TYPE_DURATION, PARAM(settle_ns), NULL, "0s", 0, DAY_NS, CLIENTS | RATE,
+     "idle time before each load"},
+    {"warm_up", PLAN_TYPE_DURATION, PARAM(warm_up_ns), NULL, "5s", 0, DAY_NS, CLIENTS | RATE,
+     "load before the measured window, kept apart from it"},
+    {"for", PLAN_TYPE_DURATION, PARAM(for_ns), NULL, "30s", 100 * MS_NS, 7 * DAY_NS, FOOTPRINT | CLIENTS | RATE,
+     "length of the measured window"},
+    {"drain", PLAN_TYPE_DURATION, PARAM(drain_ns), NULL, "5s", 0, HOUR_NS, LOADS,
+     "how long at most to wait for operations under way at the end; the rest count as unfinished"},
+    {"cooldown", PLAN_TYPE_DURATION, PARAM(cooldown_ns), NULL, "0s", 0, DAY_NS, CLIENTS | RATE,
+     "idle time after each load"},
+    {"workers", PLAN_TYPE_COUNT, PARAM(workers), NULL, "0", 0, PL_MAX_WORKERS, LOADS,
+     "threads that make the load; 0 means chosen from clients and cores"},
+    {"iterations", PLAN_TYPE_COUNT, PARAM(iterations), NULL, "1", 1, PL_MAX_ITERATIONS, ALL,
+     "trials of each case, interleaved with those of the other cases; intervals need at least 2"},
+};
+/* clang-format on */
+const size_t plan_stage_key_count = sizeof plan_stage_keys / sizeof plan_stage_keys[0];
+
+static const char *const service_kinds[] = {"postgres", NULL};
+static const char *const data_kinds[] = {"tpcb", NULL};
+
+/* scripts stand before stages and services before subject: fields are taken in this order, whatever the order in the file
+ */
+static const struct field top_fields[] = {
+    {.name = "study",
+     .form = FORM_TEXT,
+     .offset = offsetof(struct plan, title),
+     .required = true,
+     .doc = "what is measured, one line; the title of the study"},
+    {.name = "seed",
+     .form = FORM_INTEGER,
+     .offset = offsetof(struct plan, seed),
+     .unset = "1",
+     .low = 0,
+     .high = 0x1p62,
+     .doc = "all random choices follow from it: arrivals, values in scripts, order of trials"},
+    {.name = "services", .form = FORM_SERVICES, .required = true, .doc = "the programs that the study starts, by name"},
+    {.name = "subject",
+     .form = FORM_SUBJECT,
+     .fallback = "the only service",
+     .doc = "the service whose cost the study is about"},
+    {.name = "scripts",
+     .form = FORM_SCRIPTS,
+     .fallback = "builtin scripts only",
+     .doc = "files in pgbench's script language, by name; paths are relative to the plan's folder"},
+    {.name = "stages", .form = FORM_STAGES, .required = true, .doc = "the questions of the study, in order"},
+    {.name = "page", .form = FORM_PAGE, .fallback = "as the study", .doc = "how the page is written"},
+};
+
+static const struct field service_fields[] = {
+    {.name = "kind",
+     .form = FORM_CHOICE,
+     .offset = offsetof(struct plan_service, kind),
+     .required = true,
+     .choices = service_kinds,
+     .doc = "what it is; a postgres is started in a temporary directory and removed at the end"},
+    {.name = "version",
+     .form = FORM_VERSION,
+     .offset = offsetof(struct plan_service, version),
+     .fallback = "the newest found",
+     .doc = "major version, such as 15"},
+    {.name = "directory",
+     .form = FORM_PATH,
+     .offset = offsetof(struct plan_service, directory),
+     .fallback = "searched",
+     .doc = "where its programs are: a bin directory or the prefix above it"},
+    {.name = "user",
+     .form = FORM_USER,
+     .offset = offsetof(struct plan_service, user),
+     .fallback = "postgres, else nobody",
+     .doc = "the system user it runs as when Plimsoll is started by root"},
+    {.name = "settings",
+     .form = FORM_SETTINGS,
+     .fallback = "PostgreSQL's defaults",
+     .doc = "settings of the server by name, values as its configuration file would have them"},
+    {.name = "data", .form = FORM_DATA, .fallback = "none", .doc = "data set that is built once it is ready"},
+};
+
+static const struct field data_fields[] = {
+    {.name = "kind",
+     .form = FORM_CHOICE,
+     .offset = offsetof(struct plan_service, data_kind),
+     .required = true,
+     .choices = data_kinds,
+     .doc = "tpcb: the four tables that pgbench and its scripts use"},
+    {.name = "scale",
+     .form = FORM_INTEGER,
+     .offset = offsetof(struct plan_service, data_scale),
+     .unset = "1",
+     .low = 1,
+     .high = 100000,
+     .doc = "size: for tpcb 100000 accounts, about 16 MB, each"},
+};
+
+static const struct field page_fields[] = {
+    {.name = "title",
+     .form = FORM_TEXT,
+     .offset = offsetof(struct plan, page_title),
+     .fallback = "the study's",
+     .doc = "heading of the page"},
+};
+
+static const struct field stage_fields[] = {
+    {.name = "kind",
+     .form = FORM_KIND,
+     .offset = offsetof(struct plan_stage, kind),
+     .required = true,
+     .choices = plan_kind_names,
+     .doc = "which question it asks"},
+    {.name = "name",
+     .form = FORM_NAME,
+     .offset = offsetof(struct plan_stage, name),
+     .fallback = "its kind",
+     .doc = "what it is called; no two stages may share a name"},
+    {.name = "over",
+     .form = FORM_OVER,
+     .fallback = "one case",
+     .doc = "parameters to vary, each with a list of values; every combination becomes a case"},
+};
+
+#define LEVEL(title, table)                                                                                                \
+    {                                                                                                                      \
+        title, table, sizeof table / sizeof table[0]                                                                       \
+    }
+const struct level plan_level_top = LEVEL("The plan", top_fields);
+const struct level plan_level_service = LEVEL("A service", service_fields);
+const struct level plan_level_data = LEVEL("The data of a service", data_fields);
+const struct level plan_level_page = LEVEL("The page", page_fields);
+const struct level plan_level_stage = LEVEL("A stage", stage_fields);
+
+static const char own_socket[] = "the server is reached through a private Unix socket that Plimsoll chooses";
+static const char own_access[] = "Plimsoll writes the server's access rules itself";
+static const char own_files[] = "the server's files stand in a private directory that is removed at the end";
+static const char own_include[] = "the study would not show what the other file sets";
+
+const struct owned_setting plan_owned_settings[] = {
+    {"port", own_socket},
+    {"listen_addresses", own_socket},
+    {"unix_socket_directories", own_socket},
+    {"unix_socket_group", own_socket},
+    {"unix_socket_permissions", own_socket},
+    {"data_directory", own_files},
+    {"config_file", own_files},
+    {"external_pid_file", own_files},
+    {"hba_file", own_access},
+    {"ident_file", own_access},
+    {"logging_collector", "Plimsoll reads the server's log itself"},
+    {"include", own_include},
+    {"include_dir", own_include},
+    {"include_if_exists", own_include},
+    {NULL, NULL},
+};
+
+const char *const plan_reserved_services[] = {"host", "tool", "plan", "load", NULL};
+
+const char *plan_kind_name(enum plan_kind kind)
+{
+    return kind < PLAN_KIND_COUNT ? plan_kind_names[kind] : "unknown";
+}
+
+const struct plan_key *plan_stage_key(enum plan_kind kind, const char *name)
+{
+    for (size_t i = 0; i < plan_stage_key_count; i++)
+        if ((plan_stage_keys[i].kinds >> kind & 1U) != 0 && strcmp(plan_stage_keys[i].name, name) == 0)
+            return &plan_stage_keys[i];
+    return NULL;
+}

@@ -1,0 +1,136 @@
+/* What the files of this room share: the tree that YAML becomes, the tables of keys, the reader that turns one into the
+ * other. */
+#ifndef PL_PLAN_PLAN_INT_H
+#define PL_PLAN_PLAN_INT_H
+
+#include "base/num.h"
+#include "plan/plan.h"
+
+enum node_type { NODE_SCALAR, NODE_LIST, NODE_MAP };
+
+/* One node of the YAML text, in the arena. Keys of a map are scalars and differ from one another. */
+struct node {
+    enum node_type type;
+    int line, col;    /* 1-based; columns count characters */
+    const char *text; /* scalar: ends in NUL, holds no other NUL */
+    size_t length;
+    bool plain;          /* scalar: written without quotes */
+    struct node **items; /* list: the items; map: the values */
+    struct node **keys;  /* map */
+    size_t count;
+};
+
+/* Text to tree. PL_INPUT and PL_LIMIT, always with a place. */
+PL_MUST_CHECK enum pl_code plan_node_read(const char *path, const char *text, size_t length, struct pl_arena *arena,
+                                          struct node **ret_root, struct pl_err *err);
+
+/* The value of a key; NULL when the map has no such key. */
+const struct node *plan_node_find(const struct node *map, const char *name);
+
+/* Nothing was written: empty, ~ or null, unquoted. */
+bool plan_node_is_null(const struct node *node);
+
+/* What may stand behind a key that is no stage parameter. */
+enum form {
+    FORM_TEXT, /* one line */
+    FORM_INTEGER,
+    FORM_NAME, /* of a stage; plan_is_name */
+    FORM_VERSION,
+    FORM_PATH,
+    FORM_USER,
+    FORM_CHOICE, /* one of field.choices, stored as text */
+    FORM_KIND,   /* a stage kind, stored as enum plan_kind */
+    FORM_SETTINGS,
+    FORM_DATA,
+    FORM_PAGE,
+    FORM_SERVICES,
+    FORM_SUBJECT, /* the name of a service */
+    FORM_SCRIPTS,
+    FORM_STAGES,
+    FORM_OVER,
+    FORM_COUNT
+};
+
+/* One row of a table of keys that are not stage parameters. */
+struct field {
+    const char *name;
+    enum form form;
+    size_t offset; /* into the level's struct, for the forms that are one value */
+    bool required;
+    const char *unset;          /* default as plan text; NULL: none */
+    double low, high;           /* FORM_INTEGER, inclusive */
+    const char *const *choices; /* FORM_CHOICE, NULL-ended */
+    const char *fallback;       /* what holds when it is absent, for the reference; NULL: see unset */
+    const char *doc;
+};
+
+/* The keys that may stand in one map of the plan. */
+struct level {
+    const char *heading;
+    const struct field *fields;
+    size_t count;
+};
+extern const struct level plan_level_top, plan_level_service, plan_level_data, plan_level_page, plan_level_stage;
+
+/* A setting that a plan may not change, and why. */
+struct owned_setting {
+    const char *name, *why;
+};
+extern const struct owned_setting plan_owned_settings[]; /* ended by a NULL name */
+
+/* Names of services that the records use for something else. NULL-ended. */
+extern const char *const plan_reserved_services[];
+
+extern const char *const plan_kind_names[]; /* NULL-ended, by enum plan_kind */
+
+/* The state of one reading. */
+struct reader {
+    const char *path;
+    const char *const *builtin_names;
+    struct pl_arena *arena;
+    struct pl_err *err;
+    struct plan *plan;
+};
+
+/* Sets PL_INPUT at a node; `return fail(...)` reads well. */
+enum pl_code plan_fail(struct reader *reader, const struct node *at, const char *fmt, ...) PL_PRINTF(3, 4);
+
+/* The text in quotes, shortened, without control characters: for messages. In the arena. */
+const char *plan_shown(struct pl_arena *arena, const char *text);
+
+/* Hint that names the candidate nearest to word by edit distance, or lists them all when none is near. `lead` begins the
+ * list: "The keys here are". NULL-ended candidates. */
+void plan_hint_nearest(struct reader *reader, const char *word, const char *const *candidates, const char *lead);
+
+/* "a, b and c", in the arena. */
+const char *plan_join(struct pl_arena *arena, const char *const *words, const char *last);
+
+/* Letters, digits, '_', '-', '.', at most 63 bytes, begins with a letter or a digit: what may stand in a label, a file name
+ * or on a command line as it is. */
+bool plan_is_name(const char *text);
+
+/* The node is a scalar with something in it. `name` is its key. */
+PL_MUST_CHECK enum pl_code plan_need_scalar(struct reader *reader, const char *name, const struct node *node);
+
+/* Every key of the map is known to the level. owner: "service \"db\"". */
+PL_MUST_CHECK enum pl_code plan_check_known(struct reader *reader, const struct level *level, const struct node *map,
+                                            const char *owner);
+
+/* Takes the level's fields from the map into a struct, and the defaults of those that are absent. */
+PL_MUST_CHECK enum pl_code plan_take_fields(struct reader *reader, const struct level *level, const struct node *map,
+                                            const char *owner, void *into);
+
+/* Checks one value against the key and stores it. */
+PL_MUST_CHECK enum pl_code plan_take_param(struct reader *reader, const struct plan_key *key, const struct node *node,
+                                           struct plan_params *params);
+
+/* `stages:` into reader->plan. */
+PL_MUST_CHECK enum pl_code plan_take_stages(struct reader *reader, const struct node *list);
+
+/* What plan_params_set does, with an answer instead of a panic. A name always fits. */
+enum pl_num_result plan_params_try(struct plan_params *params, const struct plan_key *key, const char *text);
+
+/* A number in the key's stored unit as plan text, in the arena. */
+const char *plan_number_text(enum plan_type type, double value, struct pl_arena *arena);
+
+#endif

@@ -1,0 +1,280 @@
+/* `stages:`: each stage with its kind, its parameters, and the matrix under `over:`. */
+#include "plan/plan.h"
+
+#include <string.h>
+
+#include "base/limits.h"
+#include "plan/plan_int.h"
+
+#include "base/ban.h"
+
+enum { KEYS_MAX = 64 };
+
+/* Names of the keys that a stage of this kind takes; of all kinds for PLAN_KIND_COUNT. NULL-ended, each once. */
+static void key_names(enum plan_kind kind, bool with_fields, const char *names[static KEYS_MAX])
+{
+    size_t count = 0;
+    for (size_t i = 0; with_fields && i < plan_level_stage.count; i++)
+        names[count++] = plan_level_stage.fields[i].name;
+    for (size_t i = 0; i < plan_stage_key_count; i++) {
+        const struct plan_key *key = &plan_stage_keys[i];
+        bool taken = kind == PLAN_KIND_COUNT || (key->kinds >> kind & 1U) != 0;
+        for (size_t j = 0; j < count && taken; j++)
+            taken = strcmp(names[j], key->name) != 0;
+        if (taken && count + 1 < KEYS_MAX)
+            names[count++] = key->name;
+    }
+    names[count] = NULL;
+}
+
+static bool is_stage_field(const char *name)
+{
+    for (size_t i = 0; i < plan_level_stage.count; i++)
+        if (strcmp(plan_level_stage.fields[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+/* The kinds that take a parameter of this name; NULL when none does. */
+static const char *takers_of(struct reader *reader, const char *name)
+{
+    const char *kinds[PLAN_KIND_COUNT + 1];
+    size_t count = 0;
+    for (int kind = 0; kind < PLAN_KIND_COUNT; kind++)
+        if (plan_stage_key((enum plan_kind)kind, name) != NULL)
+            kinds[count++] = plan_kind_names[kind];
+    kinds[count] = NULL;
+    return count > 0 ? plan_join(reader->arena, kinds, " or ") : NULL;
+}
+
+/* A key of a stage or of its `over:` that its kind does not take. */
+static enum pl_code refuse_key(struct reader *reader, const struct plan_stage *stage, const struct node *key, bool in_over)
+{
+    const char *names[KEYS_MAX];
+    const char *kind = plan_kind_name(stage->kind), *shown = plan_shown(reader->arena, key->text);
+    const char *takers = takers_of(reader, key->text);
+    if (in_over && is_stage_field(key->text)) {
+        plan_fail(reader, key, "%s cannot be varied", shown);
+        pl_err_hint(reader->err, "Write a stage of its own for each.");
+    } else if (takers != NULL) {
+        plan_fail(reader, key, "a stage of kind \"%s\" does not take %s", kind, shown);
+        pl_err_hint(reader->err, "It is taken by stages of kind %s.", takers);
+    } else {
+        plan_fail(reader, key, "unknown key %s in %s of kind \"%s\"", shown, in_over ? "\"over\" of a stage" : "a stage",
+                  kind);
+        key_names(stage->kind, !in_over, names);
+        plan_hint_nearest(reader, key->text, names, "The keys here are");
+    }
+    return reader->err->code;
+}
+
+static enum pl_code take_stated(struct reader *reader, const struct node *map, struct plan_stage *stage)
+{
+    for (size_t i = 0; i < map->count; i++) {
+        const char *name = map->keys[i]->text;
+        if (is_stage_field(name))
+            continue;
+        const struct plan_key *key = plan_stage_key(stage->kind, name);
+        if (key == NULL)
+            return refuse_key(reader, stage, map->keys[i], false);
+        enum pl_code code = plan_take_param(reader, key, map->items[i], &stage->params);
+        if (code != PL_OK)
+            return code;
+    }
+    return PL_OK;
+}
+
+/* Two spellings of one value (60s and 1m) would make two cases of one. */
+static enum pl_code refuse_repeated(struct reader *reader, const struct plan_key *key, const struct node *node,
+                                    const char *canonical, const char *const *before, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(before[i], canonical) == 0) {
+            plan_fail(reader, node, "\"%s\" has the value %s twice", key->name, plan_shown(reader->arena, canonical));
+            pl_err_hint(reader->err, "Remove one of the two; to repeat a case, use \"iterations\".");
+            return reader->err->code;
+        }
+    return PL_OK;
+}
+
+static enum pl_code take_axis_values(struct reader *reader, const struct plan_key *key, const struct node *node,
+                                     struct plan_axis *axis)
+{
+    size_t count = node->type == NODE_LIST ? node->count : 1;
+    if (count == 0) {
+        plan_fail(reader, node, "\"%s\" in \"over\" has no values: the matrix is empty", key->name);
+        pl_err_hint(reader->err, "Write at least one value, such as %s: [...].", key->name);
+        return reader->err->code;
+    }
+    if (count > PL_MAX_CASES) {
+        pl_err_at(reader->err, PL_LIMIT, reader->path, node->line, node->col, "\"%s\" has %zu values, more than %d",
+                  key->name, count, PL_MAX_CASES);
+        pl_err_hint(reader->err, "Write fewer values, or several stages.");
+        return reader->err->code;
+    }
+    const char **values = pl_alloc(reader->arena, count, sizeof *values);
+    const char **canonical = pl_alloc(reader->arena, count, sizeof *canonical);
+    for (size_t i = 0; i < count; i++) {
+        struct plan_params scratch = {0};
+        const struct node *item = node->type == NODE_LIST ? node->items[i] : node;
+        enum pl_code code = plan_take_param(reader, key, item, &scratch);
+        if (code != PL_OK)
+            return code;
+        canonical[i] = plan_params_text(&scratch, key, reader->arena);
+        code = refuse_repeated(reader, key, item, canonical[i], canonical, i);
+        if (code != PL_OK)
+            return code;
+        values[i] = item->text;
+    }
+    axis->values = values;
+    axis->value_count = count;
+    return PL_OK;
+}
+
+static enum pl_code take_axis(struct reader *reader, const struct node *map, const struct node *name,
+                              const struct node *values, struct plan_stage *stage, struct plan_axis *axis)
+{
+    const struct plan_key *key = plan_stage_key(stage->kind, name->text);
+    if (key == NULL)
+        return refuse_key(reader, stage, name, true);
+    const struct node *fixed = plan_node_find(map, name->text);
+    if (fixed != NULL) {
+        plan_fail(reader, name, "\"%s\" is both varied here and fixed", name->text);
+        pl_err_hint(reader->err, "It is fixed in line %d, column %d; remove one of the two.", fixed->line, fixed->col);
+        return reader->err->code;
+    }
+    *axis = (struct plan_axis){.key = key, .line = name->line, .col = name->col};
+    enum pl_code code = take_axis_values(reader, key, values, axis);
+    if (code == PL_OK)
+        plan_params_set(&stage->params, key, axis->values[0]);
+    return code;
+}
+
+static enum pl_code take_over(struct reader *reader, const struct node *map, struct plan_stage *stage)
+{
+    const struct node *over = plan_node_find(map, "over");
+    if (over == NULL)
+        return PL_OK;
+    bool empty = over->type == NODE_SCALAR ? plan_node_is_null(over) : over->count == 0;
+    if (empty || over->type != NODE_MAP) {
+        plan_fail(reader, over, empty ? "\"over\" is empty: the matrix has no case" : "\"over\" is not a map");
+        pl_err_hint(reader->err, "Write parameters with their values, such as {iterations: [1, 2]}, or remove \"over\".");
+        return reader->err->code;
+    }
+    struct plan_axis *axes = pl_alloc(reader->arena, over->count, sizeof *axes);
+    for (size_t i = 0; i < over->count; i++) {
+        enum pl_code code = take_axis(reader, map, over->keys[i], over->items[i], stage, &axes[i]);
+        if (code != PL_OK)
+            return code;
+    }
+    stage->axes = axes;
+    stage->axis_count = over->count;
+    return PL_OK;
+}
+
+/* Stated, fixed or varied; the place for complaints. */
+static const struct node *stated(const struct node *map, const char *name)
+{
+    const struct node *node = plan_node_find(map, name), *over = plan_node_find(map, "over");
+    return node == NULL && over != NULL ? plan_node_find(over, name) : node;
+}
+
+static enum pl_code take_defaults(struct reader *reader, const struct node *map, struct plan_stage *stage)
+{
+    for (size_t i = 0; i < plan_stage_key_count; i++) {
+        const struct plan_key *key = &plan_stage_keys[i];
+        if ((key->kinds >> stage->kind & 1U) == 0 || stated(map, key->name) != NULL)
+            continue;
+        if (key->unset == NULL) {
+            plan_fail(reader, map, "the stage \"%s\" has no \"%s\"", stage->name, key->name);
+            pl_err_hint(reader->err, "Add \"%s:\", or put it into \"over\": %s.", key->name, key->doc);
+            return reader->err->code;
+        }
+        plan_params_set(&stage->params, key, key->unset);
+    }
+    return PL_OK;
+}
+
+/* A load ends after a time or after a number of operations. */
+static enum pl_code check_length(struct reader *reader, const struct node *map, const struct plan_stage *stage)
+{
+    static const char *const by_time[] = {"for", "warm_up", NULL};
+    const struct node *operations = stated(map, "operations");
+    if (operations == NULL || (operations->type == NODE_SCALAR && stage->params.operations == 0))
+        return PL_OK;
+    for (size_t i = 0; by_time[i] != NULL; i++) {
+        const struct node *other = stated(map, by_time[i]);
+        if (other == NULL)
+            continue;
+        plan_fail(reader, operations, "\"operations\" and \"%s\" cannot both be given", by_time[i]);
+        pl_err_hint(reader->err, "A load ends after a number of operations or after a time; \"%s\" is in line %d.",
+                    by_time[i], other->line);
+        return reader->err->code;
+    }
+    return PL_OK;
+}
+
+static enum pl_code check_name(struct reader *reader, const struct node *map, const struct plan_stage *stages, size_t index)
+{
+    for (size_t i = 0; i < index; i++) {
+        if (strcmp(stages[i].name, stages[index].name) != 0)
+            continue;
+        const struct node *name = plan_node_find(map, "name");
+        plan_fail(reader, name != NULL ? name : map, "a second stage has the name \"%s\"", stages[index].name);
+        pl_err_hint(reader->err, "The first is in line %d; give one of them a \"name:\" of its own.", stages[i].line);
+        return reader->err->code;
+    }
+    return PL_OK;
+}
+
+static enum pl_code take_stage(struct reader *reader, const struct node *node, struct plan_stage *stages, size_t index)
+{
+    struct plan_stage *stage = &stages[index];
+    if (node->type != NODE_MAP) {
+        plan_fail(reader, node, "stage %zu is not a map", index + 1);
+        pl_err_hint(reader->err, "Write it as a map with a kind, such as {kind: hardware}.");
+        return reader->err->code;
+    }
+    stage->line = node->line;
+    stage->col = node->col;
+    const char *owner = pl_format(reader->arena, "stage %zu", index + 1);
+    enum pl_code code = plan_take_fields(reader, &plan_level_stage, node, owner, stage);
+    if (code != PL_OK)
+        return code;
+    if (stage->name == NULL)
+        stage->name = plan_kind_name(stage->kind);
+    code = check_name(reader, node, stages, index);
+    if (code == PL_OK)
+        code = take_stated(reader, node, stage);
+    if (code == PL_OK)
+        code = take_over(reader, node, stage);
+    if (code == PL_OK)
+        code = take_defaults(reader, node, stage);
+    return code == PL_OK ? check_length(reader, node, stage) : code;
+}
+
+enum pl_code plan_take_stages(struct reader *reader, const struct node *list)
+{
+    struct plan *plan = reader->plan;
+    if (list->type != NODE_LIST || list->count == 0) {
+        bool empty = list->type == NODE_LIST || plan_node_is_null(list);
+        plan_fail(reader, list, empty ? "\"stages\" is empty" : "\"stages\" is not a list");
+        pl_err_hint(reader->err, "Write at least one stage as an item of a list: - {kind: hardware}.");
+        return reader->err->code;
+    }
+    if (list->count > PL_MAX_STAGES) {
+        pl_err_at(reader->err, PL_LIMIT, reader->path, list->line, list->col, "the plan has %zu stages, more than %d",
+                  list->count, PL_MAX_STAGES);
+        pl_err_hint(reader->err, "Split it into several plans.");
+        return reader->err->code;
+    }
+    struct plan_stage *stages = pl_alloc(reader->arena, list->count, sizeof *stages);
+    for (size_t i = 0; i < list->count; i++) {
+        enum pl_code code = take_stage(reader, list->items[i], stages, i);
+        if (code != PL_OK)
+            return code;
+    }
+    plan->stages = stages;
+    plan->stage_count = list->count;
+    return PL_OK;
+}
