@@ -53,7 +53,7 @@ int app_exit_of(enum pl_code code)
 
 int app_fail(const struct pl_err *err)
 {
-    char text[1200];
+    char text[4096];
     fprintf(stderr, "plimsoll: %s\n", pl_err_text(err, text, sizeof text));
     return app_exit_of(err->code);
 }
@@ -68,7 +68,7 @@ static int unknown_command(const char *name)
         names[count++] = command->name;
     const char *near = pl_near(name, names, count);
     if (near != NULL)
-        pl_err_hint(&err, "The nearest one is \"%s\".", near);
+        pl_err_hint(&err, "Did you mean \"%s\"?", near);
     else
         pl_err_hint(&err, "\"plimsoll --help\" lists the commands.");
     return app_fail(&err);

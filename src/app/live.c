@@ -1,4 +1,4 @@
-/* A block of two lines, redrawn in place with ANSI sequences; plain lines without a terminal. */
+/* A block of three lines, redrawn in place with ANSI sequences; plain lines without a terminal. */
 #include "app/live.h"
 
 #include <stdarg.h>
@@ -12,7 +12,7 @@
 
 #include "base/ban.h"
 
-enum { LIVE_MIN_WIDTH = 40, LIVE_BAR = 24, LIVE_LINES = 2 };
+enum { LIVE_MIN_WIDTH = 40, LIVE_BAR = 24, LIVE_LINES = 3 };
 
 static int live_width(FILE *out)
 {
@@ -39,12 +39,16 @@ void live_end(struct live *live)
     fflush(live->out);
 }
 
-/* Control bytes from outside (a stage's name, an error text) must not reach the terminal. */
-static void live_put(struct live *live, const char *text)
+/* Puts at most `columns` characters. Control bytes from outside (a stage's name, an error text) must not reach the
+ * terminal. */
+static void live_put(struct live *live, const char *text, int columns)
 {
     for (; *text != '\0'; text++) {
         unsigned char c = (unsigned char)*text;
-        fputc(c < 0x20 && c != '\n' ? '?' : c == 0x7f ? '?' : c, live->out);
+        bool begins = (c & 0xc0) != 0x80; /* of a UTF-8 character */
+        if (begins && columns-- <= 0)
+            return;
+        fputc((c < 0x20 && c != '\n') || c == 0x7f ? '?' : c, live->out);
     }
 }
 
@@ -56,7 +60,7 @@ void live_say(struct live *live, const char *fmt, ...)
     vsnprintf(text, sizeof text, fmt, args);
     va_end(args);
     live_end(live);
-    live_put(live, text);
+    live_put(live, text, (int)sizeof text);
     fputc('\n', live->out);
     fflush(live->out);
 }
@@ -117,12 +121,13 @@ void live_update(struct live *live, const struct live_view *view)
     char first[400], second[400], left[40];
     snprintf(first, sizeof first, " %d/%d  %s: %s  %s", live->trial, live->trials, live->stage, live->label, view->phase);
     live_load_text(second, sizeof second, view);
-    fprintf(live->out, "%.*s\n", live->width - 1, first);
-    fputc(' ', live->out);
+    live_put(live, first, live->width - 1);
+    fputs("\n ", live->out);
     live_bar(live, view->done_frac);
     live_left(left, sizeof left, view->left_ns);
-    int room = live->width - LIVE_BAR - 6 - (int)strlen(left);
-    fprintf(live->out, "  %s  %.*s\n", left, room > 0 ? room : 0, second);
+    fprintf(live->out, "  %s\n ", left);
+    live_put(live, second, live->width - 2);
+    fputc('\n', live->out);
     fflush(live->out);
     live->block_shown = true;
 }

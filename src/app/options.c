@@ -47,7 +47,7 @@ static enum pl_code option_unknown(const struct app_command *command, const stru
     pl_err_set(err, PL_USAGE, "\"%s\" has no option \"%.60s\"", command->name, argument);
     const char *near = pl_near(argument + strspn(argument, "-"), names, count);
     if (near != NULL)
-        pl_err_hint(err, "The nearest one is \"--%s\".", near);
+        pl_err_hint(err, "Did you mean \"--%s\"?", near);
     else
         pl_err_hint(err, "\"plimsoll %s --help\" lists the options.", command->name);
     return err->code;

@@ -15,6 +15,7 @@
 
 static const int64_t poll_ns = PL_NS_PER_S / 20;
 static const int64_t flush_probe_ns = PL_NS_PER_S / 10;
+static const int64_t hardware_probe_ns = PL_NS_PER_S; /* each probe, each repeat */
 
 static bool is_stopped(const struct trial_run *run)
 {
@@ -128,10 +129,11 @@ static enum pl_code act_probe(struct trial_run *run, struct pl_err *err)
     struct conduct *c = run->conduct;
     char conninfo[512];
     run->row.measure_start_ns = pl_clock_ns();
+    sense_mark(c->sense, PHASE_MEASURE);
     struct hardware_spec spec = {.data_directory = c->subject->directory,
                                  .conninfo = service_conninfo(c->subject, SERVICE_DATA_DATABASE, conninfo, sizeof conninfo),
                                  .repeats = 3,
-                                 .for_ns = run->stage_case->params.for_ns,
+                                 .for_ns = c->spec->quick ? hardware_probe_ns / 10 : hardware_probe_ns,
                                  .trial_id = run->row.id,
                                  .first_metric_id = c->next_metric_id,
                                  .note = trial_note,
@@ -139,6 +141,7 @@ static enum pl_code act_probe(struct trial_run *run, struct pl_err *err)
                                  .stop = c->spec->stop};
     struct pl_err probe = {0};
     enum pl_code code = hardware_probe(&spec, &c->sink, &c->next_metric_id, &probe);
+    sense_mark(c->sense, PHASE_MEASURE);
     run->row.measure_end_ns = pl_clock_ns();
     if (code == PL_STORE) {
         *err = probe;
