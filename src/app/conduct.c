@@ -410,7 +410,7 @@ static enum pl_code conduct_stages(struct conduct *c, struct pl_err *err)
                 return code;
         }
     }
-    c->result.completed = true;
+    c->result.completed = c->spec->only == NULL;
     return PL_OK;
 }
 

@@ -22,7 +22,7 @@ struct conduct_spec {
 struct conduct_result {
     int trials_done, trials_failed;
     int services_restarted;
-    bool completed; /* every trial of the plan (or of `only`) has been carried out */
+    bool completed; /* every trial of the plan has been carried out */
 };
 
 /* Runs the plan. PL_OK also when trials failed: the result says so. Errors: what kept the study from going on; everything

@@ -141,6 +141,7 @@ static enum pl_code act_probe(struct trial_run *run, struct pl_err *err)
                                  .stop = c->spec->stop};
     struct pl_err probe = {0};
     enum pl_code code = hardware_probe(&spec, &c->sink, &c->next_metric_id, &probe);
+    sense_skip_metric_ids(c->sense, c->next_metric_id);
     sense_mark(c->sense, PHASE_MEASURE);
     run->row.measure_end_ns = pl_clock_ns();
     if (code == PL_STORE) {
@@ -184,6 +185,7 @@ static enum pl_code act_sizes(struct trial_run *run, struct pl_err *err)
     struct conduct *c = run->conduct;
     enum phase phase = run->row.measure_end_ns > 0 ? PHASE_AFTER : PHASE_START;
     enum pl_code code = sense_quiet(c->sense, phase, &c->sink, err);
+    c->next_metric_id = sense_next_metric_id(c->sense); /* relations that were new */
     return code == PL_OK ? sense_poll(c->sense, &c->sink, err) : code;
 }
 
@@ -192,7 +194,8 @@ static enum pl_code act_cooldown(struct trial_run *run, struct pl_err *err)
     return trial_wait(run, run->stage_case->params.cooldown_ns, PHASE_AFTER, err);
 }
 
-/* Until the load's backends are gone their counters are not all published; a closed socket takes them a moment. */
+/* Until a database's backends are gone their counters are not all published; after the socket is closed that takes a
+ * moment. */
 static void trial_await_disconnect(struct trial_run *run)
 {
     char conninfo[512];
@@ -346,6 +349,7 @@ static enum pl_code act_load(struct trial_run *run, struct pl_err *err)
     enum pl_code code = trial_probe_flush(run, PHASE_START, err);
     if (code != PL_OK)
         return code;
+    trial_await_disconnect(run); /* whatever was done before must not be counted here */
     sense_mark(c->sense, PHASE_START);
     struct load *load = NULL;
     code = load_new(&spec, &load, err);

@@ -12,29 +12,36 @@
 #include "base/err.h"
 #include "wire/io.h"
 
-/* Opens `count` connections, at most `at_once` being opened at a time, all before deadline_ns. connect_ns[i], if not NULL,
- * receives how long each took. PL_SERVICE with the server's words for the first that failed (none is left open then).
- * `stop` (may be NULL) is polled: non-zero ends with PL_INTERRUPTED. conninfo is a libpq string or URI; it may hold a
- * password and is never put into an error. */
+/* Opens `count` connections, at most `at_once` being opened at a time (more than the server's accept queue holds is fine:
+ * the rest is tried again), all before deadline_ns (looking a host name up is libpq's and blocks). connect_ns[i], if not
+ * NULL, receives how long each took. PL_INPUT: conninfo cannot be read. PL_SERVICE with the server's words and SQLSTATE for
+ * the first that failed, or when the time was over (none is left open then, conns[] is all NULL). `stop` (may be NULL) is
+ * polled at least every 100 ms: non-zero ends with PL_INTERRUPTED. conninfo is a libpq string or URI; it may hold a
+ * password and is never put into an error. GSSAPI encryption is off. Raises the process's soft limit of descriptors when
+ * `count` needs it. */
 PL_MUST_CHECK enum pl_code pgconn_open_many(const char *conninfo, int count, int at_once, int64_t deadline_ns,
-                                            const volatile int *stop, PGconn **conns, int64_t *connect_ns, struct pl_err *err);
+                                            const volatile int *stop, PGconn **conns, int64_t *connect_ns,
+                                            struct pl_err *err);
 
 /* One connection, blocking for at most timeout_ns. */
 PL_MUST_CHECK enum pl_code pgconn_open(const char *conninfo, int64_t timeout_ns, PGconn **ret_conn, struct pl_err *err);
 
 /* The socket of an idle connection, non-blocking from here on; libpq must not use the connection afterwards, except
- * PQfinish. */
+ * PQfinish, which also ends the socket: take it out of its loop first. Notices never reach standard error. */
 struct wire_socket pgconn_socket(PGconn *conn);
 
 /* Runs SQL (one or several commands), waits at most timeout_ns, gives the last result (caller: PQclear) or NULL for none
- * wanted (ret_result NULL). PL_SERVICE carries SQLSTATE and the server's message. A connection that timed out is not usable
- * any more. */
+ * wanted (ret_result NULL). PL_SERVICE carries SQLSTATE and the server's message. A query that timed out is cancelled
+ * (which may take two seconds more) and the error says whether that was possible; its connection is not usable any more.
+ * When the SQL ends in a COPY, the result is the COPY's and the caller goes on with PQputCopyData or PQgetCopyData. */
 PL_MUST_CHECK enum pl_code pgquery_run(PGconn *conn, const char *sql, int64_t timeout_ns, PGresult **ret_result,
                                        struct pl_err *err);
 
 /* First column of the first row, as text in the arena ("" for NULL or no row). */
 PL_MUST_CHECK enum pl_code pgquery_text(PGconn *conn, const char *sql, int64_t timeout_ns, struct pl_arena *arena,
                                         const char **ret_text, struct pl_err *err);
+
+/* The same as a whole number. PL_SERVICE when it is none (NULL, no row, a fraction). */
 PL_MUST_CHECK enum pl_code pgquery_i64(PGconn *conn, const char *sql, int64_t timeout_ns, int64_t *ret_value,
                                        struct pl_err *err);
 

@@ -18,7 +18,7 @@ stages:
 
 def delta(study, trial, source, metric):
     """After minus start of a counter, in one trial."""
-    values = rows(study, """SELECT value FROM sample JOIN metric USING (metric_id)
+    values = rows(study, """SELECT value FROM sample JOIN metric ON metric.id = metric_id
         WHERE trial_id = ? AND source = ? AND name = ? ORDER BY t_ns""", trial, source, metric)
     expect(len(values) >= 2, f"{source} {metric} has {len(values)} samples")
     return values[-1][0] - values[0][0]
@@ -39,9 +39,9 @@ def test_quick_plan(place):
         expect(os.path.getsize(path) > 1000, path)
     states = rows(study, "SELECT DISTINCT state FROM trial")
     expect(states == [("done",)], f"{states}")
-    kinds = [kind for (kind,) in rows(study, "SELECT kind FROM stage ORDER BY stage_id")]
+    kinds = [kind for (kind,) in rows(study, "SELECT kind FROM stage ORDER BY id")]
     expect(kinds == ["hardware", "footprint", "clients", "rate", "storage"], f"{kinds}")
-    for (trial,) in rows(study, "SELECT trial_id FROM trial"):
+    for (trial,) in rows(study, "SELECT id FROM trial"):
         counts = ledger(study, trial)
         if counts["due"] is None:
             continue
@@ -61,14 +61,10 @@ def test_quick_plan(place):
     place.await_nothing_left()
 
 
-def test_counts_equal_the_servers(place):
-    plan = place.file("p.yaml", HEAD + """
-  - {kind: clients, name: tpcb, script: tpcb-like, clients: 4, for: 2s, warm_up: 0.5s, cooldown: 6s}
-  - {kind: clients, name: select, script: select-only, clients: 3, workers: 2, for: 1s, warm_up: 0.5s, protocol: simple}
-""")
+def test_history_has_a_row_for_each_transaction(place):
+    plan = place.file("p.yaml", HEAD + "  - {kind: clients, script: tpcb-like, clients: 4, for: 2s, warm_up: 0.5s, cooldown: 6s}\n")
     process = place.start("run", plan, "-o", "p.study")
     _, directory = place.server()
-    study = os.path.join(place.path, "p.study")
     history = None
     while process.poll() is None:
         time.sleep(0.5)
@@ -80,14 +76,26 @@ def test_counts_equal_the_servers(place):
         if match and int(match[1]) > 0 and int(match[2]) == 0 and history is None:
             history = int(match[1])
     expect(process.wait() == 0, process.stdout.read())
-    (tpcb,), (select,) = rows(study, "SELECT trial_id FROM trial ORDER BY ordinal")
-    completed = ledger(study, tpcb)["completed"]
+    study = os.path.join(place.path, "p.study")
+    completed = ledger(study, 1)["completed"]
     expect(history == completed, f"{history} rows of history, {completed} transactions completed")
-    expect(delta(study, tpcb, "db", "tuples_inserted") == completed, "tuples inserted")
-    # beside the load, each connection commits once when it starts and once when its statements are prepared
-    for trial, clients, per_client in ((tpcb, 4, 2), (select, 3, 1)):
+    expect(delta(study, 1, "db", "tuples_inserted") == completed, "tuples inserted")
+
+
+def test_commits_equal_the_servers(place):
+    plan = place.file("p.yaml", HEAD + """
+  - {kind: clients, name: tpcb, script: tpcb-like, clients: 4, for: 1s, warm_up: 0.5s}
+  - {kind: clients, name: select, script: select-only, clients: 3, workers: 2, for: 1s, warm_up: 0.5s, protocol: simple}
+  - {kind: clients, name: extended, script: select-only, clients: 5, for: 1s, warm_up: 0.5s, protocol: extended}
+""")
+    result = place.run("run", plan)
+    expect(result.returncode == 0, result.stdout + result.stderr)
+    study = os.path.join(place.path, "p.study")
+    # beside the load, each connection commits once when it starts and once for each statement that it prepares
+    for trial, clients, per_client in ((1, 4, 1 + 7), (2, 3, 1), (3, 5, 1)):
         commits = delta(study, trial, "db", "commits")
         completed = ledger(study, trial)["completed"]
+        expect(completed > 100, f"{completed} transactions")
         expect(commits == completed + clients * per_client,
                f"{commits} commits, {completed} transactions, {clients} clients: {(commits - completed) / clients}")
 
@@ -107,7 +115,7 @@ def test_wal_equals_the_lsn_difference(place):
     per_operation = [figure for figure in figures if figure["name"] == "wal_bytes_per_operation"]
     expect(per_operation, "no WAL per operation on the page")
     start, after = rows(study, """SELECT min(CASE WHEN phase = 'start' THEN value END), max(CASE WHEN phase = 'after' THEN value END)
-        FROM sample JOIN metric USING (metric_id) WHERE name = 'wal_lsn_bytes' AND trial_id = 1""")[0]
+        FROM sample JOIN metric ON metric.id = metric_id WHERE name = 'wal_lsn_bytes' AND trial_id = 1""")[0]
     expect(start is not None and after is not None, "no WAL position before and after")
 
 
@@ -118,7 +126,7 @@ def test_open_loop_counts(place):
     result = place.run("run", plan)
     expect(result.returncode == 0, result.stdout + result.stderr)
     study = os.path.join(place.path, "p.study")
-    for trial, label in rows(study, "SELECT trial_id, label FROM trial JOIN case_ USING (case_id) ORDER BY case_id"):
+    for trial, label in rows(study, "SELECT trial.id, label FROM trial JOIN case_row ON case_row.id = case_id ORDER BY case_id"):
         rate = int(re.search(r"rate=(\d+)", label)[1])
         due = rows(study, "SELECT sum(due) FROM slice WHERE trial_id = ? AND step = -1 AND due_in = 'measure'", trial)[0][0]
         expect(due == 2 * rate, f"{label}: {due} were due in 2 s")
@@ -187,7 +195,7 @@ def test_ordinary_user(place):
     expect(result.returncode == 0, result.stdout + result.stderr)
     place.await_nothing_left()
     study = os.path.join(place.path, "p.study")
-    cpu = rows(study, "SELECT max(value) - min(value) FROM sample JOIN metric USING (metric_id) WHERE source = 'db' AND name = 'cpu_ns'"
+    cpu = rows(study, "SELECT max(value) - min(value) FROM sample JOIN metric ON metric.id = metric_id WHERE source = 'db' AND name = 'cpu_ns'"
                " AND trial_id = 2")
     expect(cpu[0][0] is not None and cpu[0][0] > 1e7, f"CPU of the server is {cpu}")
 
