@@ -33,11 +33,18 @@ struct app_command {
 };
 extern const struct app_command app_commands[]; /* ends with a NULL name */
 
-/* Parses argv[1 ..] by the table; operands (in order) go to operands[0 .. *ret_count), at most `capacity`. An option or
- * operand that does not fit is PL_USAGE with a hint. `--help` prints the command's help and sets *ret_help. */
+/* What stands on a command line besides options. */
+struct app_operands {
+    const char *items[2];
+    int capacity; /* how many the command takes, at most 2 */
+    int count;
+    bool help; /* --help was given, and the command's help has been printed */
+};
+
+/* Parses argv[1 ..] by the table. An option or operand that does not fit is PL_USAGE with a hint. */
 PL_MUST_CHECK enum pl_code app_options_parse(const struct app_command *command, const struct app_option *options,
-                                             size_t option_count, int argc, char **argv, const char **operands,
-                                             int capacity, int *ret_count, bool *ret_help, struct pl_err *err);
+                                             size_t option_count, int argc, char **argv, struct app_operands *operands,
+                                             struct pl_err *err);
 
 /* Prints an error to standard error as "plimsoll: ..." and gives the exit code that fits it. */
 int app_fail(const struct pl_err *err);

@@ -91,25 +91,23 @@ static int print_reference(void (*write)(struct pl_buf *))
 
 int cmd_check(int argc, char **argv, const struct app_command *command)
 {
-    bool keys = false, schema = false, help = false;
+    bool keys = false, schema = false;
     const struct app_option options[] = {
         {"keys", 0, NULL, "print every key of a plan, with type, default and range", NULL, &keys},
         {"schema", 0, NULL, "print the JSON schema of a plan, for editors", NULL, &schema},
     };
-    const char *path = NULL;
-    int count = 0;
+    struct app_operands operands = {.capacity = 1};
     struct pl_err err = {0};
-    if (app_options_parse(command, options, sizeof options / sizeof options[0], argc, argv, &path, 1, &count, &help,
-                          &err) != PL_OK)
+    if (app_options_parse(command, options, sizeof options / sizeof options[0], argc, argv, &operands, &err) != PL_OK)
         return app_fail(&err);
-    if (help)
+    if (operands.help)
         return APP_GOOD;
     if (keys)
         return print_reference(plan_keys_markdown);
     if (schema)
         return print_reference(plan_keys_json_schema);
-    if (count == 1)
-        return check_plan(path);
+    if (operands.count == 1)
+        return check_plan(operands.items[0]);
     pl_err_set(&err, PL_USAGE, "\"check\" needs a plan");
     return app_fail(&err);
 }

@@ -7,20 +7,19 @@
 
 int cmd_page(int argc, char **argv, const struct app_command *command)
 {
-    bool formats[PAGE_FORMAT_COUNT] = {false}, help = false;
-    const char *output = NULL, *study_path = NULL;
+    bool formats[PAGE_FORMAT_COUNT] = {false};
+    const char *output = NULL;
     const struct app_option options[] = {
         {"html", 0, NULL, "one HTML file (the default)", NULL, &formats[PAGE_HTML]},
         {"md", 0, NULL, "Markdown", NULL, &formats[PAGE_MARKDOWN]},
         {"json", 0, NULL, "JSON, with full precision", NULL, &formats[PAGE_JSON]},
         {"output", 'o', "FILE", "where to; default: standard output", &output, NULL},
     };
-    int count = 0;
+    struct app_operands operands = {.capacity = 1};
     struct pl_err err = {0};
-    if (app_options_parse(command, options, sizeof options / sizeof options[0], argc, argv, &study_path, 1, &count, &help,
-                          &err) != PL_OK)
+    if (app_options_parse(command, options, sizeof options / sizeof options[0], argc, argv, &operands, &err) != PL_OK)
         return app_fail(&err);
-    if (help)
+    if (operands.help)
         return APP_GOOD;
     enum page_format format = PAGE_HTML;
     int chosen = 0;
@@ -31,9 +30,9 @@ int cmd_page(int argc, char **argv, const struct app_command *command)
         }
     if (chosen > 1)
         pl_err_set(&err, PL_USAGE, "--html, --md and --json exclude one another");
-    else if (count == 0)
+    else if (operands.count == 0)
         pl_err_set(&err, PL_USAGE, "\"page\" needs a study file");
-    else if (publish_page(study_path, format, output != NULL ? output : "-", &err) == PL_OK)
+    else if (publish_page(operands.items[0], format, output != NULL ? output : "-", &err) == PL_OK)
         return APP_GOOD;
     app_fail(&err);
     /* the study is this command's input */

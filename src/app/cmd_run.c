@@ -60,6 +60,31 @@ static int report(const struct run_options *options, const struct conduct_result
     return exit_code;
 }
 
+static int run_plan(struct run_options *chosen, const char *plan_path, struct pl_arena *arena)
+{
+    struct plan *plan = NULL;
+    struct pl_err err = {0};
+    if (chosen->study_path == NULL)
+        chosen->study_path = default_study_path(plan_path, arena);
+    if (plan_read(plan_path, builtin_script_names, arena, &plan, &err) != PL_OK)
+        return app_fail(&err);
+    if (chosen->quick)
+        conduct_make_quick(plan, arena);
+    struct live live;
+    live_init(&live, stdout);
+    catch_signals();
+    struct conduct_spec spec = {.plan = plan,
+                                .study_path = chosen->study_path,
+                                .resume = chosen->resume,
+                                .only = chosen->only,
+                                .quick = chosen->quick,
+                                .live = &live,
+                                .stop = &stop_requested};
+    struct conduct_result result = {0};
+    enum pl_code code = conduct_run(&spec, &result, &err);
+    return report(chosen, &result, code, &err, plan_path);
+}
+
 int cmd_run(int argc, char **argv, const struct app_command *command)
 {
     struct run_options chosen = {0};
@@ -70,44 +95,19 @@ int cmd_run(int argc, char **argv, const struct app_command *command)
         {"only", 0, "STAGE", "run one stage of the plan", &chosen.only, NULL},
         {"quick", 0, NULL, "try the plan out: every duration at most 1 s, 2 iterations, scale 1", NULL, &chosen.quick},
     };
-    const char *plan_path = NULL;
-    int count = 0;
-    bool help = false;
+    struct app_operands operands = {.capacity = 1};
     struct pl_err err = {0};
-    if (app_options_parse(command, options, sizeof options / sizeof options[0], argc, argv, &plan_path, 1, &count, &help,
-                          &err) != PL_OK)
+    if (app_options_parse(command, options, sizeof options / sizeof options[0], argc, argv, &operands, &err) != PL_OK)
         return app_fail(&err);
-    if (help)
+    if (operands.help)
         return APP_GOOD;
-    if (count == 0) {
+    if (operands.count == 0) {
         pl_err_set(&err, PL_USAGE, "\"run\" needs a plan");
         pl_err_hint(&err, "plans/quick.yaml is one to begin with.");
         return app_fail(&err);
     }
     struct pl_arena *arena = pl_arena_new();
-    struct plan *plan = NULL;
-    if (chosen.study_path == NULL)
-        chosen.study_path = default_study_path(plan_path, arena);
-    enum pl_code code = plan_read(plan_path, builtin_script_names, arena, &plan, &err);
-    if (code != PL_OK) {
-        pl_arena_free(arena);
-        return app_fail(&err);
-    }
-    if (chosen.quick)
-        conduct_make_quick(plan, arena);
-    struct live live;
-    live_init(&live, stdout);
-    catch_signals();
-    struct conduct_spec spec = {.plan = plan,
-                                .study_path = chosen.study_path,
-                                .resume = chosen.resume,
-                                .only = chosen.only,
-                                .quick = chosen.quick,
-                                .live = &live,
-                                .stop = &stop_requested};
-    struct conduct_result result = {0};
-    code = conduct_run(&spec, &result, &err);
-    int exit_code = report(&chosen, &result, code, &err, plan_path);
+    int exit_code = run_plan(&chosen, operands.items[0], arena);
     pl_arena_free(arena);
     return exit_code;
 }

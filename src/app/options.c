@@ -79,17 +79,14 @@ static enum pl_code option_take(const struct app_command *command, const struct 
 }
 
 enum pl_code app_options_parse(const struct app_command *command, const struct app_option *options, size_t option_count,
-                               int argc, char **argv, const char **operands, int capacity, int *ret_count, bool *ret_help,
-                               struct pl_err *err)
+                               int argc, char **argv, struct app_operands *operands, struct pl_err *err)
 {
-    int count = 0;
     bool options_end = false;
-    *ret_help = false;
     for (int i = 1; i < argc; i++) {
         const char *argument = argv[i];
         if (!options_end && (strcmp(argument, "--help") == 0 || strcmp(argument, "-h") == 0)) {
             print_command_help(command, options, option_count);
-            *ret_help = true;
+            operands->help = true;
             return PL_OK;
         }
         if (!options_end && strcmp(argument, "--") == 0) {
@@ -98,14 +95,13 @@ enum pl_code app_options_parse(const struct app_command *command, const struct a
             enum pl_code code = option_take(command, options, option_count, argc, argv, &i, err);
             if (code != PL_OK)
                 return code;
-        } else if (count == capacity) {
+        } else if (operands->count == operands->capacity) {
             pl_err_set(err, PL_USAGE, "\"%.80s\" is one argument too many", argument);
             pl_err_hint(err, "usage: plimsoll %s %s", command->name, command->usage);
             return err->code;
         } else {
-            operands[count++] = argument;
+            operands->items[operands->count++] = argument;
         }
     }
-    *ret_count = count;
     return PL_OK;
 }

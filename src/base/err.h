@@ -37,7 +37,7 @@ struct pl_err {
     int line, col;  /* 1-based place in `file`; 0 when there is none */
     char file[200]; /* the user's file that is wrong; "" when there is none */
     char what[400]; /* short fact with a reason, no full stop, no function name */
-    char hint[400]; /* what would be right, a full sentence; "" when there is nothing to say */
+    char hint[2000]; /* what would be right, a full sentence; "" when there is nothing to say */
 };
 
 /* Text that does not fit its field is cut, never inside a UTF-8 character. Arguments may point into err itself. */

@@ -1,31 +1,44 @@
-/* Edit distance by the three-row table (optimal string alignment). */
+/* Edit distance by the three-row table (optimal string alignment; Damerau 1964). */
 #include "base/near.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 #include "base/ban.h"
 
 enum { NEAR_MAX = 63 };
 
-static int min3(int a, int b, int c)
+static size_t min3(size_t a, size_t b, size_t c)
 {
-    int smaller = a < b ? a : b;
-    return smaller < c ? smaller : c;
+    size_t least = a < b ? a : b;
+    return least < c ? least : c;
 }
 
-static int near_distance(const char *a, size_t a_length, const char *b, size_t b_length)
+static bool same_letter(char a, char b)
 {
-    int rows[3][NEAR_MAX + 1];
+    unsigned char low_a = (unsigned char)a, low_b = (unsigned char)b;
+    if (low_a >= 'A' && low_a <= 'Z')
+        low_a |= 0x20;
+    if (low_b >= 'A' && low_b <= 'Z')
+        low_b |= 0x20;
+    return low_a == low_b || (low_a == '-' && low_b == '_') || (low_a == '_' && low_b == '-');
+}
+
+/* Both words have at most NEAR_MAX bytes. */
+static size_t near_distance(const char *a, const char *b)
+{
+    size_t rows[3][NEAR_MAX + 1];
+    size_t a_length = strlen(a), b_length = strlen(b);
     for (size_t j = 0; j <= b_length; j++)
-        rows[0][j] = (int)j;
+        rows[0][j] = j;
     for (size_t i = 1; i <= a_length; i++) {
-        int *above = rows[(i + 2) % 3], *row = rows[i % 3], *above2 = rows[(i + 1) % 3];
-        row[0] = (int)i;
+        size_t *now = rows[i % 3], *before = rows[(i + 2) % 3], *earlier = rows[(i + 1) % 3];
+        now[0] = i;
         for (size_t j = 1; j <= b_length; j++) {
-            int cost = a[i - 1] != b[j - 1];
-            row[j] = min3(above[j] + 1, row[j - 1] + 1, above[j - 1] + cost);
-            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] && above2[j - 2] + 1 < row[j])
-                row[j] = above2[j - 2] + 1;
+            now[j] = min3(before[j] + 1, now[j - 1] + 1, before[j - 1] + (same_letter(a[i - 1], b[j - 1]) ? 0 : 1));
+            if (i > 1 && j > 1 && same_letter(a[i - 1], b[j - 2]) && same_letter(a[i - 2], b[j - 1]) &&
+                earlier[j - 2] + 1 < now[j])
+                now[j] = earlier[j - 2] + 1;
         }
     }
     return rows[a_length % 3][b_length];
@@ -33,21 +46,18 @@ static int near_distance(const char *a, size_t a_length, const char *b, size_t b
 
 const char *pl_near(const char *word, const char *const *candidates, size_t count)
 {
-    const char *best = NULL;
-    int best_distance = NEAR_MAX;
-    size_t length = strlen(word);
-    if (length == 0 || length > NEAR_MAX)
+    size_t length = strlen(word), best = length / 3 > 1 ? length / 3 : 1;
+    const char *near = NULL;
+    if (length > NEAR_MAX)
         return NULL;
     for (size_t i = 0; i < count; i++) {
-        size_t other = strlen(candidates[i]);
-        if (other > NEAR_MAX)
+        if (strlen(candidates[i]) > NEAR_MAX)
             continue;
-        int distance = near_distance(word, length, candidates[i], other);
-        size_t longer = other > length ? other : length;
-        if (distance < best_distance && (size_t)distance * 3 <= longer + 1) {
-            best = candidates[i];
-            best_distance = distance;
+        size_t distance = near_distance(word, candidates[i]);
+        if (distance < best || (distance == best && near == NULL)) {
+            best = distance;
+            near = candidates[i];
         }
     }
-    return best;
+    return near;
 }

@@ -4,9 +4,9 @@
 
 #include <stddef.h>
 
-/* The candidate with the smallest edit distance to `word` (optimal string alignment: a letter put in, left out, changed, or
- * swapped with its neighbour is one step), the first of equals; or NULL when none is near: more than (n + 1) / 3 steps, n
- * being the length of the longer word. Words longer than 63 bytes are near nothing. The result is one of the candidates. */
+/* The candidate nearest to `word` by edit distance (swaps of neighbours count once; case and the difference between - and _
+ * do not count), or NULL when none is near: at most a third of the word's letters may differ (one at least). The first of
+ * equals wins. Words longer than 63 bytes have no near one. */
 const char *pl_near(const char *word, const char *const *candidates, size_t count);
 
 #endif

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/near.h"
 #include "plan/plan_int.h"
 
 #include "base/ban.h"
@@ -54,65 +55,12 @@ const char *plan_join(struct pl_arena *arena, const char *const *words, const ch
     return text;
 }
 
-static size_t min3(size_t a, size_t b, size_t c)
-{
-    size_t least = a < b ? a : b;
-    return least < c ? least : c;
-}
-
-static bool same_letter(char a, char b)
-{
-    unsigned char low_a = (unsigned char)a, low_b = (unsigned char)b;
-    if (low_a >= 'A' && low_a <= 'Z')
-        low_a |= 0x20;
-    if (low_b >= 'A' && low_b <= 'Z')
-        low_b |= 0x20;
-    return low_a == low_b || (low_a == '-' && low_b == '_') || (low_a == '_' && low_b == '-');
-}
-
-/* Edit distance with swaps of neighbours (optimal string alignment; Damerau 1964), case and -_ aside. Both words have at
- * most WORD_BYTES bytes. */
-static size_t word_distance(const char *a, const char *b)
-{
-    size_t rows[3][WORD_BYTES + 1];
-    size_t a_length = strlen(a), b_length = strlen(b);
-    for (size_t j = 0; j <= b_length; j++)
-        rows[0][j] = j;
-    for (size_t i = 1; i <= a_length; i++) {
-        size_t *now = rows[i % 3], *before = rows[(i + 2) % 3], *earlier = rows[(i + 1) % 3];
-        now[0] = i;
-        for (size_t j = 1; j <= b_length; j++) {
-            now[j] = min3(before[j] + 1, now[j - 1] + 1, before[j - 1] + (same_letter(a[i - 1], b[j - 1]) ? 0 : 1));
-            if (i > 1 && j > 1 && same_letter(a[i - 1], b[j - 2]) && same_letter(a[i - 2], b[j - 1]) &&
-                earlier[j - 2] < now[j])
-                now[j] = earlier[j - 2] + 1 < now[j] ? earlier[j - 2] + 1 : now[j];
-        }
-    }
-    return rows[a_length % 3][b_length];
-}
-
-/* The candidate that differs from word in at most a third of its letters (at least in one); NULL when there is none. */
-static const char *word_nearest(const char *word, const char *const *candidates)
-{
-    size_t length = strlen(word), best = length / 3 > 1 ? length / 3 : 1;
-    const char *nearest = NULL;
-    if (length > WORD_BYTES)
-        return NULL;
-    for (size_t i = 0; candidates[i] != NULL; i++) {
-        if (strlen(candidates[i]) > WORD_BYTES)
-            continue;
-        size_t distance = word_distance(word, candidates[i]);
-        if (distance < best || (distance == best && nearest == NULL)) {
-            best = distance;
-            nearest = candidates[i];
-        }
-    }
-    return nearest;
-}
-
 void plan_hint_nearest(struct reader *reader, const char *word, const char *const *candidates, const char *lead)
 {
-    const char *nearest = word_nearest(word, candidates);
+    size_t count = 0;
+    while (candidates[count] != NULL)
+        count++;
+    const char *nearest = pl_near(word, candidates, count);
     char question[WORD_BYTES + 40] = "";
     if (nearest != NULL)
         snprintf(question, sizeof question, "Did you mean \"%s\"? ", nearest);

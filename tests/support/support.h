@@ -11,7 +11,8 @@
 #include <cmocka.h>
 
 /* |actual - expected| <= abs + rel * |expected|; prints all four when not. */
-#define assert_close(actual, expected, rel, abs) support_assert_close(actual, expected, rel, abs, #actual, __FILE__, __LINE__)
+#define assert_close(actual, expected, rel, abs)                                                                           \
+    support_assert_close(actual, expected, rel, abs, #actual, __FILE__, __LINE__)
 void support_assert_close(double actual, double expected, double rel, double abs, const char *text, const char *file,
                           int line);
 

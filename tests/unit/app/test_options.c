@@ -27,16 +27,17 @@ static struct outcome parse(const char *const *arguments)
     int argc = 0;
     for (; arguments[argc] != NULL; argc++)
         argv[argc] = strcpy(copies[argc], arguments[argc]);
-    const char *operands[2] = {NULL, NULL};
-    enum pl_code code =
-        app_options_parse(&command, options, 2, argc, argv, operands, 1, &outcome.count, &outcome.help, &outcome.err);
+    struct app_operands operands = {.capacity = 1};
+    enum pl_code code = app_options_parse(&command, options, 2, argc, argv, &operands, &outcome.err);
+    outcome.count = operands.count;
+    outcome.help = operands.help;
     assert_int_equal(code, outcome.err.code);
     /* the copies go with this frame: keep what the tests look at */
     static char kept[2][64];
     if (outcome.output != NULL)
         outcome.output = strcpy(kept[0], outcome.output);
-    if (operands[0] != NULL)
-        outcome.operands[0] = strcpy(kept[1], operands[0]);
+    if (operands.count > 0)
+        outcome.operands[0] = strcpy(kept[1], operands.items[0]);
     return outcome;
 }
 
