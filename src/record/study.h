@@ -6,11 +6,11 @@
 #include "record/record.h"
 
 struct study {
-    struct pl_arena *arena;      /* of the caller */
+    struct pl_arena *arena; /* of the caller */
     int schema_version;
-    const char *title;           /* the plan's `study:` */
+    const char *title; /* the plan's `study:` */
     const char *plan_text, *plan_path;
-    const char *subject;         /* service the study is about */
+    const char *subject; /* service the study is about */
     const char *tool_version;
     uint64_t seed;
     int64_t started_unix_ns, ended_unix_ns; /* ended 0: not completed */
@@ -24,11 +24,11 @@ struct study {
     size_t trial_count;
     const struct script_row *scripts;
     size_t script_count;
-    const struct slice *slices;  /* by trial, start_ns; histograms decoded */
+    const struct slice *slices; /* by trial_id, start_ns; histograms decoded */
     size_t slice_count;
     const struct metric *metrics; /* by id: metrics[id - 1] */
     size_t metric_count;
-    const struct sample *samples; /* by trial, metric, t_ns */
+    const struct sample *samples; /* by trial_id, metric_id, t_ns */
     size_t sample_count;
     const struct fault *faults;
     size_t fault_count;
@@ -42,7 +42,8 @@ const struct trial_row *study_trial(const struct study *study, int64_t id);
 const struct metric *study_metric(const struct study *study, const char *source, const char *name);
 const char *param_value(const struct param *params, size_t count, const char *name);
 
-/* The samples of one metric in one trial: pointer to the first and their count (contiguous by the sort order above). */
+/* The samples of one metric in one trial: pointer to the first and their count (contiguous by the sort order above). NULL
+ * and 0 when there are none. Binary search. */
 const struct sample *study_samples(const struct study *study, int64_t trial_id, int64_t metric_id, size_t *ret_count);
 
 #endif

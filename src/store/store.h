@@ -14,11 +14,16 @@ struct store;
 
 #define STORE_SCHEMA_VERSION 1
 
-/* Creates a new study file; a file that is already there is PL_USAGE (hint: --resume or -o). */
+/* Creates a new study file; a file that is already there is PL_USAGE (hint: --resume or -o). When it fails no file stays.
+ */
 PL_MUST_CHECK enum pl_code store_create(const char *path, struct store **ret_store, struct pl_err *err);
 /* Opens a study to go on with it. PL_STORE: not a study, of another schema version, not writable, in use by another run. */
 PL_MUST_CHECK enum pl_code store_open(const char *path, struct store **ret_store, struct pl_err *err);
-enum pl_code store_close(struct store *store, struct pl_err *err); /* checkpoints the WAL into the one file; NULL is fine */
+/* Abandons an open trial and checkpoints the WAL into the one file; the store is gone also when it fails. NULL is fine.
+ * PL_STORE: the checkpoint failed, what was committed is then in the file and its -wal together. */
+enum pl_code store_close(struct store *store, struct pl_err *err);
+
+/* Each of the functions below is one transaction of its own, or belongs to the open trial when there is one. */
 
 /* What the study is: written once by store_create's caller. */
 struct store_head {
@@ -38,22 +43,38 @@ PL_MUST_CHECK enum pl_code store_put_case(struct store *store, const struct case
 PL_MUST_CHECK enum pl_code store_put_script(struct store *store, const struct script_row *script, struct pl_err *err);
 
 /* A trial: begin opens the transaction, everything pushed into the sink belongs to it, commit stores the final row. A trial
- * that was begun and not committed leaves no trace. */
+ * that was begun and not committed leaves no trace. After begin or commit failed no trial is open. One trial at a time. */
 PL_MUST_CHECK enum pl_code store_trial_begin(struct store *store, const struct trial_row *trial, struct pl_err *err);
 PL_MUST_CHECK enum pl_code store_trial_commit(struct store *store, const struct trial_row *trial, struct pl_err *err);
 void store_trial_abandon(struct store *store);
 
-/* The sink writes into the open trial. A metric with the source, name and unit of a stored one is stored once: its samples are
- * kept under the stored id, so that a resumed study needs no care. Metrics may be declared outside a trial. */
+/* The sink writes into the open trial. A metric with the source, name and unit of a stored one is stored once: its samples
+ * are kept under the stored id, so that a resumed study needs no care. Metrics may be declared outside a trial, and stay
+ * declared when the trial is abandoned. Several faults of one trial, source, phase and code are one row with the sum of
+ * their counts. */
 struct sink store_sink(struct store *store);
 
-/* For --resume: the trials that are stored, by (case id, iteration, state); and the largest ids in use. */
+/* For --resume: the trials that are stored, sorted by case id, iteration, name of the state, ordinal. NULL when there are
+ * none. */
 PL_MUST_CHECK enum pl_code store_trials(struct store *store, struct pl_arena *arena, struct trial_row **ret_trials,
                                         size_t *ret_count, struct pl_err *err);
 
+/* For --resume: the largest ids in use, 0 when there is none; trial_ordinal is -1 then. */
+struct store_largest {
+    int64_t stage_id, case_id, trial_id, metric_id;
+    int trial_ordinal;
+};
+PL_MUST_CHECK enum pl_code store_largest_ids(struct store *store, struct store_largest *ret_largest, struct pl_err *err);
+
 /* Loads a study for reading; the file is opened read-only and not locked afterwards. Histograms in it are released by
- * store_release_study. */
-PL_MUST_CHECK enum pl_code store_load(const char *path, struct pl_arena *arena, struct study **ret_study, struct pl_err *err);
-void store_release_study(struct study *study);
+ * store_release_study. A run may be writing at the same time: what was committed when the reading began is loaded.
+ * PL_STORE: not there, not a study, of another version, damaged (bytes from anywhere are checked), or its run had not
+ * begun. */
+PL_MUST_CHECK enum pl_code store_load(const char *path, struct pl_arena *arena, struct study **ret_study,
+                                      struct pl_err *err);
+void store_release_study(struct study *study); /* NULL is fine */
+
+/* The SQL that makes an empty study of this version. */
+char *store_schema_text(struct pl_arena *arena);
 
 #endif

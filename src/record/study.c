@@ -1,0 +1,91 @@
+/* Look-ups in a loaded study. */
+#include "record/study.h"
+
+#include <string.h>
+
+#include "base/ban.h"
+
+const struct fact *study_fact(const struct study *study, const char *scope, const char *name)
+{
+    for (size_t i = 0; i < study->fact_count; i++) {
+        const struct fact *fact = &study->facts[i];
+        if (strcmp(fact->scope, scope) == 0 && strcmp(fact->name, name) == 0)
+            return fact;
+    }
+    return NULL;
+}
+
+const struct stage_row *study_stage(const struct study *study, int64_t id)
+{
+    for (size_t i = 0; i < study->stage_count; i++) {
+        if (study->stages[i].id == id)
+            return &study->stages[i];
+    }
+    return NULL;
+}
+
+const struct case_row *study_case(const struct study *study, int64_t id)
+{
+    for (size_t i = 0; i < study->case_count; i++) {
+        if (study->cases[i].id == id)
+            return &study->cases[i];
+    }
+    return NULL;
+}
+
+const struct trial_row *study_trial(const struct study *study, int64_t id)
+{
+    for (size_t i = 0; i < study->trial_count; i++) {
+        if (study->trials[i].id == id)
+            return &study->trials[i];
+    }
+    return NULL;
+}
+
+const struct metric *study_metric(const struct study *study, const char *source, const char *name)
+{
+    for (size_t i = 0; i < study->metric_count; i++) {
+        const struct metric *metric = &study->metrics[i];
+        if (strcmp(metric->source, source) == 0 && strcmp(metric->name, name) == 0)
+            return metric;
+    }
+    return NULL;
+}
+
+const char *param_value(const struct param *params, size_t count, const char *name)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(params[i].name, name) == 0)
+            return params[i].value;
+    }
+    return NULL;
+}
+
+static bool sample_before(const struct sample *sample, int64_t trial_id, int64_t metric_id)
+{
+    return sample->trial_id < trial_id || (sample->trial_id == trial_id && sample->metric_id < metric_id);
+}
+
+/* Index of the first sample that is not before (trial, metric). */
+static size_t sample_lower_bound(const struct study *study, int64_t trial_id, int64_t metric_id)
+{
+    size_t low = 0, high = study->sample_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (sample_before(&study->samples[middle], trial_id, metric_id))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+const struct sample *study_samples(const struct study *study, int64_t trial_id, int64_t metric_id, size_t *ret_count)
+{
+    size_t first = sample_lower_bound(study, trial_id, metric_id), end = first;
+    while (end < study->sample_count && study->samples[end].trial_id == trial_id &&
+           study->samples[end].metric_id == metric_id)
+        end++;
+    *ret_count = end - first;
+    return end > first ? &study->samples[first] : NULL;
+}
