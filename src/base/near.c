@@ -54,7 +54,7 @@ const char *pl_near(const char *word, const char *const *candidates, size_t coun
         if (strlen(candidates[i]) > NEAR_MAX)
             continue;
         size_t distance = near_distance(word, candidates[i]);
-        if (distance < best || (distance == best && near == NULL)) {
+        if (distance < length && (distance < best || (distance == best && near == NULL))) {
             best = distance;
             near = candidates[i];
         }

@@ -5,8 +5,8 @@
 #include <stddef.h>
 
 /* The candidate nearest to `word` by edit distance (swaps of neighbours count once; case and the difference between - and _
- * do not count), or NULL when none is near: at most a third of the word's letters may differ (one at least). The first of
- * equals wins. Words longer than 63 bytes have no near one. */
+ * do not count), or NULL when none is near: at most a third of the word's letters may differ (one at least, never all). The
+ * first of equals wins. Words longer than 63 bytes have no near one. */
 const char *pl_near(const char *word, const char *const *candidates, size_t count);
 
 #endif

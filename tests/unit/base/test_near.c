@@ -36,18 +36,23 @@ static void test_other_words_are_not_near(void **state)
     assert_null(pl_near("rate", keys, 0));
 }
 
-/* The limit: one change in two letters and up, two from five letters, three from eight. */
+/* The limit: one change up to five letters, two from six, three from nine; never all of them. */
 static void test_how_near_is_near(void **state)
 {
     (void)state;
-    const char *const words[] = {"abcdefgh"};
-    assert_non_null(pl_near("xyzdefgh", words, 1));
-    assert_null(pl_near("wxyzefgh", words, 1));
+    const char *const nine[] = {"abcdefghi"};
+    assert_non_null(pl_near("xyzdefghi", nine, 1));
+    assert_null(pl_near("wxyzefghi", nine, 1));
+    const char *const six[] = {"abcdef"};
+    assert_non_null(pl_near("xycdef", six, 1));
+    assert_null(pl_near("xyzdef", six, 1));
     const char *const five[] = {"abcde"};
-    assert_non_null(pl_near("xycde", five, 1));
-    assert_null(pl_near("xyzde", five, 1));
+    assert_non_null(pl_near("xbcde", five, 1));
+    assert_null(pl_near("xycde", five, 1));
     const char *const one[] = {"a"};
     assert_null(pl_near("b", one, 1));
+    const char *const written[] = {"warm_up"};
+    assert_non_null(pl_near("Warm-Up", written, 1));
 }
 
 static void test_the_nearest_wins_and_the_first_of_equals(void **state)
