@@ -7,13 +7,13 @@
 #include "record/record.h"
 #include "record/sink.h"
 
-/* CPU model, cores, memory, kernel, virtualisation, clock source; file system and device under data_directory. Facts of scope
- * "host", in the arena. What cannot be read is a fact whose value says so, never missing silently. */
+/* CPU model, cores, memory, kernel, virtualisation, clock source; file system and device under data_directory. Facts of
+ * scope "host", in the arena. What cannot be read is a fact whose value says so, never missing silently. */
 PL_MUST_CHECK enum pl_code hardware_facts(const char *data_directory, struct pl_arena *arena, struct fact **ret_facts,
                                           size_t *ret_count, struct pl_err *err);
 
-/* Declares the probes' metrics (source "hardware") and runs them: write + fsync latency in data_directory with fio (p50, p99),
- * one-row commit latency and SELECT 1 round trip through conninfo (p50, p99; NULL: left out). Each probe is repeated
+/* Declares the probes' metrics (source "hardware") and runs them: write + fsync latency in data_directory with fio (p50,
+ * p99), one-row commit latency and SELECT 1 round trip through conninfo (p50, p99; NULL: left out). Each probe is repeated
  * `repeats` times: one sample per metric and repeat. for_ns: how long each may take. A probe whose program is not installed
  * is not declared and is told as a fact "probe.NAME" with the reason (facts are pushed through `note`). */
 struct hardware_spec {

@@ -5,15 +5,17 @@
 #include "base/arena.h"
 #include "record/study.h"
 
-/* All figures of the study, sorted by stage, case, name. Names are listed in docs/figures.md. Only trials in state DONE are
- * used; a figure that cannot be given is present with status FIGURE_ABSENT and a note that says why. */
+/* All figures of the study, sorted by stage, case, name, subject. Names, units and formulas stand in docs/figures.md. Only
+ * trials in state DONE are used, except for the host's noise: that is told for every trial (subject "trial N"), because it
+ * says why one is void. A figure that cannot be given is present with status FIGURE_ABSENT and a note that says why.
+ * Figures and all that they point to live in the arena or in the study. */
 struct figures {
     const struct figure *items;
     size_t count;
 };
 struct figures model_figures(const struct study *study, struct pl_arena *arena);
 
-/* NULL when there is none of that name. subject "" matches only "". */
+/* NULL when there is none of that name. subject "" matches only "". Binary search. */
 const struct figure *model_figure(const struct figures *figures, int64_t stage_id, int64_t case_id, const char *subject,
                                   const char *name);
 

@@ -3,8 +3,8 @@
 #define PL_MODEL_QUEUE_H
 
 /* lambda: arrivals per time; service: mean service time; servers >= 1; lambda * service < servers (else NAN). */
-double queue_erlang_b(int servers, double offered);  /* offered = lambda * service, >= 0 */
-double queue_erlang_c(int servers, double offered);  /* probability of waiting */
+double queue_erlang_b(int servers, double offered);                    /* offered = lambda * service, >= 0 */
+double queue_erlang_c(int servers, double offered);                    /* probability of waiting */
 double queue_mmc_wait(int servers, double lambda, double service);     /* mean wait Wq */
 double queue_mmc_response(int servers, double lambda, double service); /* mean response */
 /* P(response > t), first come first served. */

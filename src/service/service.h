@@ -16,23 +16,23 @@ struct guard; /* guard.h */
 /* The control groups of one service. "" = not available there. */
 struct cgroup {
     char v1_cpuacct[256], v1_memory[256], v2[256]; /* directories */
-    const char *layout;  /* "v1", "v2", "hybrid", "none": the study names it */
-    const char *why;     /* why it is not all that the host could give; "" otherwise */
+    const char *layout;                            /* "v1", "v2", "hybrid", "none": the study names it */
+    const char *why;                               /* why it is not all that the host could give; "" otherwise */
 };
 
 enum service_stop { SERVICE_STOP_CLEAN, SERVICE_STOP_KILL };
 
 struct service {
     const char *name, *kind;
-    char version[64];        /* as the server itself says it */
-    pid_t pid;               /* its first process; 0 when not running */
+    char version[64]; /* as the server itself says it */
+    pid_t pid;        /* its first process; 0 when not running */
     struct cgroup cgroup;
-    char directory[128];     /* private temporary directory, removed at the end */
+    char directory[128]; /* private temporary directory, removed at the end */
     char socket_directory[128];
     int port;
-    int64_t ready_ns;        /* from the start of the process to the first good answer */
-    bool exited;             /* found dead by service_check */
-    int exit_status;         /* of waitpid, when exited */
+    int64_t ready_ns; /* from the start of the process to the first good answer */
+    bool exited;      /* found dead by service_check */
+    int exit_status;  /* of waitpid, when exited */
     const struct plan_service *plan;
     struct guard *guard;
 };

@@ -1,0 +1,285 @@
+/* Latencies of one case: histograms merged over slices and trials, never percentiles averaged. */
+#include "model/model_int.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "stats/interval.h"
+
+#include "base/ban.h"
+
+static const struct quantile {
+    const char *suffix;
+    double q;
+    bool by_trial; /* also say how it ranged over the trials */
+} quantiles[] = {
+    {"p50", 0.5, true}, {"p90", 0.9, false}, {"p95", 0.95, false}, {"p99", 0.99, true}, {"p999", 0.999, false},
+};
+
+enum law { LAW_RESPONSE, LAW_SERVICE, LAW_LATENESS, LAW_COUNT };
+static const char *const law_names[LAW_COUNT] = {"response", "service", "lateness"};
+static const char *const law_methods[LAW_COUNT] = {
+    "From the moment an operation was due to its end, of all operations due inside the measured window; histograms of all "
+    "trials merged, nearest rank; interval from order statistics (Conover, Practical Nonparametric Statistics, 3.2), as if "
+    "operations were independent.",
+    "From the moment an operation was sent to its end, of all operations due inside the measured window; histograms of all "
+    "trials merged, nearest rank; interval from order statistics (Conover, 3.2), as if operations were independent.",
+    "From the moment an operation was due to the moment it was sent, of all operations due inside the measured window; "
+    "histograms of all trials merged, nearest rank; interval from order statistics (Conover, 3.2), as if operations were "
+    "independent.",
+};
+
+static const struct hist *slice_hist(const struct slice *slice, enum law law)
+{
+    return law == LAW_RESPONSE ? slice->response : law == LAW_SERVICE ? slice->service : slice->lateness;
+}
+
+/* A merged histogram and the trials that are in it. */
+struct merged {
+    struct hist hist;
+    bool started;
+    bool mixed; /* a histogram of another geometry was left out */
+    const struct trial_row **trials;
+    size_t trial_count;
+};
+
+static void merged_add(struct merged *merged, const struct hist *hist)
+{
+    if (!merged->started) {
+        hist_init(&merged->hist, hist->lowest, hist->highest, hist->digits);
+        merged->started = true;
+    }
+    if (merged->hist.lowest != hist->lowest || merged->hist.highest != hist->highest || merged->hist.digits != hist->digits)
+        merged->mixed = true;
+    else
+        hist_merge(&merged->hist, hist);
+}
+
+/* Everything of one law that was due in the measured window of one trial. script < 0: the operations of all scripts. */
+static void merge_trial(struct merged *merged, const struct study *study, int64_t trial_id, enum law law, int script,
+                        int step)
+{
+    for (size_t i = 0; i < study->slice_count; i++) {
+        const struct slice *slice = &study->slices[i];
+        const struct hist *hist = slice_hist(slice, law);
+        if (slice->trial_id == trial_id && slice->due_in == PHASE_MEASURE && slice->step == step && hist != NULL &&
+            (script < 0 || slice->script == script))
+            merged_add(merged, hist);
+    }
+}
+
+static void merged_release(struct merged *merged)
+{
+    if (merged->started)
+        hist_release(&merged->hist);
+}
+
+static int64_t merged_total(const struct merged *merged)
+{
+    return merged->started ? merged->hist.total : 0;
+}
+
+/* A figure of the merged operations; NULL when it is absent. */
+static struct figure *put_merged(struct model_build *build, const struct model_label *label, const struct merged *merged)
+{
+    struct model_values trials = model_values_new(build, merged->trial_count);
+    for (size_t i = 0; i < merged->trial_count; i++)
+        model_values_add(&trials, merged->trials[i]->id, 0, 0);
+    if (merged_total(merged) == 0) {
+        model_put_absent(build, label,
+                         merged->trial_count == 0 ? "no trial of this case was completed"
+                                                  : "no operation was completed in the measured window");
+        return NULL;
+    }
+    struct figure *figure = model_put(build, label, &trials);
+    if (figure == NULL)
+        return NULL;
+    figure->n = merged->hist.total;
+    if (merged->mixed)
+        model_note(build, figure, "slices whose histograms have another geometry are left out");
+    if (merged->hist.clipped > 0)
+        model_note(build, figure,
+                   pl_format(build->arena, "%lld operations took longer than the histogram can tell",
+                             (long long)merged->hist.clipped));
+    return figure;
+}
+
+static void put_quantile(struct model_build *build, const struct model_label *label, const struct merged *merged, double q)
+{
+    int64_t total = merged_total(merged), needed = interval_quantile_min_n(q, MODEL_CONFIDENCE), low, high;
+    if (total > 0 && total < needed) {
+        model_put_absent(
+            build, label,
+            pl_format(build->arena, "too few operations: this percentile needs at least %lld", (long long)needed));
+        build->items[build->count - 1].n = total;
+        return;
+    }
+    struct figure *figure = put_merged(build, label, merged);
+    if (figure == NULL)
+        return;
+    figure->value = (double)hist_quantile(&merged->hist, q);
+    figure->has_interval = interval_quantile_ranks(total, q, MODEL_CONFIDENCE, &low, &high, &figure->confidence);
+    if (figure->has_interval) {
+        figure->low = (double)hist_value_at_rank(&merged->hist, low);
+        figure->high = (double)hist_value_at_rank(&merged->hist, high);
+    } else {
+        model_note(build, figure, "too few operations for an interval on both sides");
+    }
+}
+
+/* The lowest and the highest of the trials' own percentiles: what the merged one hides. */
+static void put_range(struct model_build *build, const struct model_case *cs, enum law law, const struct quantile *quantile)
+{
+    struct model_values values = model_values_new(build, cs->count);
+    for (size_t i = 0; i < cs->count; i++) {
+        struct merged merged = {0};
+        merge_trial(&merged, build->study, cs->trials[i]->id, law, -1, -1);
+        if (merged_total(&merged) >= interval_quantile_min_n(quantile->q, MODEL_CONFIDENCE))
+            model_values_add(&values, cs->trials[i]->id, (double)hist_quantile(&merged.hist, quantile->q), 0);
+        else
+            model_values_lack(&values, cs->trials[i]->id, "its operations are too few for this percentile");
+        merged_release(&merged);
+    }
+    struct model_values lowest = values;
+    if (values.count > 0) {
+        lowest.values = pl_alloc(build->arena, values.count, sizeof(double));
+        for (size_t i = 0; i < values.count; i++)
+            lowest.values[i] = -values.values[i];
+    }
+    struct model_label label = {
+        .subject = "", .unit = "ns", .method = "The trials' own percentiles, each from its own histogram."};
+    label.name = pl_format(build->arena, "%s_%s_lowest_ns", law_names[law], quantile->suffix);
+    struct figure *figure = model_put_max(build, &label, &lowest);
+    if (figure != NULL)
+        figure->value = -figure->value;
+    label.name = pl_format(build->arena, "%s_%s_highest_ns", law_names[law], quantile->suffix);
+    model_put_max(build, &label, &values);
+}
+
+static void put_moments(struct model_build *build, const struct model_label *label, const struct merged *merged,
+                        double value)
+{
+    struct figure *figure = put_merged(build, label, merged);
+    if (figure == NULL)
+        return;
+    figure->value = value;
+    if (isnan(value)) {
+        figure->status = FIGURE_ABSENT;
+        model_note(build, figure, "one operation has no spread");
+    }
+}
+
+static void put_law(struct model_build *build, enum law law, const struct merged *merged, const char *subject)
+{
+    const char *name = law_names[law];
+    struct model_label label = {.subject = subject, .unit = "ns", .method = law_methods[law]};
+    for (size_t i = 0; i < sizeof quantiles / sizeof *quantiles; i++) {
+        label.name = pl_format(build->arena, "%s_%s_ns", name, quantiles[i].suffix);
+        put_quantile(build, &label, merged, quantiles[i].q);
+    }
+    bool any = merged_total(merged) > 0;
+    label.name = pl_format(build->arena, "%s_mean_ns", name);
+    label.method = "Mean over all operations due inside the measured window of all trials, from exact sums.";
+    put_moments(build, &label, merged, any ? hist_mean(&merged->hist) : (double)NAN);
+    label.name = pl_format(build->arena, "%s_stddev_ns", name);
+    label.method = "Standard deviation over the operations (n - 1), from the merged histogram.";
+    put_moments(build, &label, merged, any ? hist_stddev(&merged->hist) : (double)NAN);
+    label.name = pl_format(build->arena, "%s_max_ns", name);
+    label.method = "The longest of all operations due inside the measured window, exact.";
+    put_moments(build, &label, merged, any ? (double)merged->hist.max : (double)NAN);
+}
+
+static struct merged merge_case(const struct model_build *build, const struct model_case *cs, enum law law, int script,
+                                int step)
+{
+    struct merged merged = {.trials = cs->trials, .trial_count = cs->count};
+    for (size_t i = 0; i < cs->count; i++)
+        merge_trial(&merged, build->study, cs->trials[i]->id, law, script, step);
+    return merged;
+}
+
+static const char *step_subject(struct model_build *build, const struct model_case *cs, int script, int step)
+{
+    const struct study *study = build->study;
+    const char *script_name = NULL, *step_name = NULL;
+    for (size_t i = 0; i < study->script_count; i++) {
+        const struct script_row *row = &study->scripts[i];
+        if (row->stage_id == cs->stage->id && row->script == script && row->step == -1)
+            script_name = row->name;
+        if (row->stage_id == cs->stage->id && row->script == script && row->step == step)
+            step_name = row->name;
+    }
+    if (script_name == NULL && script == 0)
+        script_name = param_value(cs->row->params, cs->row->param_count, "script");
+    if (script_name == NULL)
+        script_name = pl_format(build->arena, "script %d", script + 1);
+    return pl_format(build->arena, "%s step %d%s%s", script_name, step + 1, step_name != NULL ? ": " : "",
+                     step_name != NULL ? step_name : "");
+}
+
+/* Every (script, step) that a slice of the case's trials tells of, in order; a step has service times only. */
+static void put_steps(struct model_build *build, const struct model_case *cs)
+{
+    const struct study *study = build->study;
+    int script = -1, step = -1;
+    for (;;) {
+        int next_script = INT32_MAX, next_step = INT32_MAX;
+        for (size_t i = 0; i < study->slice_count; i++) {
+            const struct slice *slice = &study->slices[i];
+            bool mine = false;
+            for (size_t k = 0; k < cs->count; k++)
+                mine |= slice->trial_id == cs->trials[k]->id;
+            bool later = slice->script > script || (slice->script == script && slice->step > step);
+            bool sooner = slice->script < next_script || (slice->script == next_script && slice->step < next_step);
+            if (mine && slice->step >= 0 && slice->service != NULL && later && sooner) {
+                next_script = slice->script;
+                next_step = slice->step;
+            }
+        }
+        if (next_script == INT32_MAX)
+            return;
+        script = next_script;
+        step = next_step;
+        struct merged merged = merge_case(build, cs, LAW_SERVICE, script, step);
+        put_law(build, LAW_SERVICE, &merged, step_subject(build, cs, script, step));
+        merged_release(&merged);
+    }
+}
+
+/* Operations in the system, by Little's law (Little 1961): N = X R, with X the operations due in the window that completed.
+ */
+static void put_concurrency(struct model_build *build, const struct model_case *cs, const struct merged *response)
+{
+    static const struct model_label label = {
+        "concurrency", "", "1",
+        "Operations under way on average: completed operations due in the window times their mean "
+        "response, divided by the window (Little 1961)."};
+    double window_ns = 0;
+    for (size_t i = 0; i < cs->count; i++)
+        window_ns += (double)(cs->trials[i]->measure_end_ns - cs->trials[i]->measure_start_ns);
+    if (merged_total(response) > 0 && !(window_ns > 0)) {
+        model_put_absent(build, &label, "the trials have no measured window");
+        return;
+    }
+    struct figure *figure = put_merged(build, &label, response);
+    if (figure == NULL)
+        return;
+    figure->status = FIGURE_COMPUTED;
+    figure->value = (double)response->hist.total * hist_mean(&response->hist) / window_ns;
+}
+
+void model_put_latencies(struct model_build *build, const struct model_case *cs)
+{
+    for (enum law law = 0; law < LAW_COUNT; law++) {
+        struct merged merged = merge_case(build, cs, law, -1, -1);
+        put_law(build, law, &merged, "");
+        if (law == LAW_RESPONSE) {
+            put_concurrency(build, cs, &merged);
+            for (size_t i = 0; i < sizeof quantiles / sizeof *quantiles; i++)
+                if (quantiles[i].by_trial)
+                    put_range(build, cs, law, &quantiles[i]);
+        }
+        merged_release(&merged);
+    }
+    put_steps(build, cs);
+}

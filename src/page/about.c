@@ -1,0 +1,341 @@
+/* The top of the page: its most important numbers, what was measured on what, and the plan that did it. */
+#include "page/page_int.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/num.h"
+
+#include "base/ban.h"
+
+/* How facts read; every other name has its underscores turned into spaces. */
+static const char *const fact_labels[][2] = {
+    {"cpu_model", "CPU"},
+    {"kind", "Kind of service"},
+    {"user", "Runs as user"},
+    {"ready_ns", "Start until ready"},
+    {"program.postgres", "Program"},
+    {"program.initdb", "Made by"},
+    {"cgroup.layout", "Control groups"},
+    {"cgroup.why", "Control groups, why not all"},
+    {"tls", "TLS"},
+};
+
+static const char *fact_label(struct page *page, const char *name)
+{
+    for (size_t i = 0; i < sizeof fact_labels / sizeof *fact_labels; i++)
+        if (strcmp(fact_labels[i][0], name) == 0)
+            return fact_labels[i][1];
+    size_t length = strlen(name);
+    if (length > 6 && strcmp(name + length - 6, "_bytes") == 0)
+        length -= 6;
+    char *label = pl_strndup(page->arena, name, length);
+    for (char *at = label; *at != '\0'; at++)
+        *at = *at == '_' || *at == '.' ? ' ' : *at;
+    if (strncmp(label, "cpu", 3) == 0)
+        memcpy(label, "CPU", 3);
+    label[0] = (char)toupper((unsigned char)label[0]);
+    return label;
+}
+
+static const char *fact_value(struct page *page, const struct fact *fact)
+{
+    double value;
+    char text[64];
+    bool number = pl_num_f64(fact->value, strlen(fact->value), &value) == PL_NUM_OK;
+    if (number && strcmp(fact->unit, "bytes") == 0)
+        return pl_strdup(page->arena, pl_num_text_bytes(text, sizeof text, value));
+    if (number && strcmp(fact->unit, "ns") == 0)
+        return page_duration(page->arena, value);
+    if (number && fabs(value) >= 10000 && value == floor(value))
+        return pl_format(page->arena, "%s%s%s", page_number(page->arena, value, 0), fact->unit[0] != '\0' ? " " : "",
+                         fact->unit);
+    if (strcmp(fact->unit, "count") == 0)
+        return fact->value;
+    return pl_format(page->arena, "%s%s%s", fact->value, fact->unit[0] != '\0' ? " " : "", fact->unit);
+}
+
+static bool is_setting(const struct fact *fact)
+{
+    return strncmp(fact->name, "setting.", 8) == 0;
+}
+
+/* Told elsewhere on the page: why a probe is missing, and the flush latency around the trials. */
+static bool is_told_elsewhere(const struct fact *fact)
+{
+    return strncmp(fact->name, "probe.", 6) == 0 || strncmp(fact->name, "flush_", 6) == 0;
+}
+
+/* Facts of one scope as a table of names and values; `settings`: those that are settings, else the others. */
+static void fact_table(struct page *page, const char *scope, bool settings, const char *anchor, const char *caption)
+{
+    struct doc_table *table = NULL;
+    for (size_t i = 0; i < page->study->fact_count; i++) {
+        const struct fact *fact = &page->study->facts[i];
+        if (strcmp(fact->scope, scope) != 0 || is_setting(fact) != settings || is_told_elsewhere(fact))
+            continue;
+        if (table == NULL) {
+            table = doc_table(page->doc, anchor, caption);
+            doc_column_add(page->doc, table, settings ? "Setting" : "What", false, false);
+            doc_column_add(page->doc, table, "Value", false, false);
+            doc_column_add(page->doc, table, "Read from", false, false);
+        }
+        if (settings)
+            page_cell_code(page, table, fact->name + 8);
+        else
+            page_cell_text(page, table, fact_label(page, fact->name));
+        if (settings)
+            page_cell_code(page, table, fact_value(page, fact));
+        else
+            page_cell_text(page, table, fact_value(page, fact));
+        page_cell_text(page, table, fact->how);
+    }
+}
+
+static void stage_table(struct page *page)
+{
+    const struct study *study = page->study;
+    if (study->stage_count == 0)
+        return;
+    struct doc_table *table = doc_table(page->doc, "t-stages", "Stages of the study");
+    doc_column_add(page->doc, table, "Stage", false, false);
+    doc_column_add(page->doc, table, "Question", false, false);
+    doc_column_add(page->doc, table, "Cases", true, false);
+    doc_column_add(page->doc, table, "Trials that count", true, false);
+    for (size_t i = 0; i < study->stage_count; i++) {
+        size_t cases = 0, trials = 0, done = 0;
+        for (size_t k = 0; k < study->trial_count; k++) {
+            const struct case_row *row = study_case(study, study->trials[k].case_id);
+            bool mine = row != NULL && row->stage_id == study->stages[i].id;
+            trials += mine;
+            done += mine && study->trials[k].state == TRIAL_DONE;
+        }
+        for (size_t k = 0; k < study->case_count; k++)
+            cases += study->cases[k].stage_id == study->stages[i].id;
+        page_cell_code(page, table, study->stages[i].name);
+        page_cell_text(page, table, study->stages[i].question);
+        page_cell_text(page, table, pl_format(page->arena, "%zu", cases));
+        page_cell_text(page, table, pl_format(page->arena, "%zu of %zu", done, trials));
+    }
+}
+
+void page_about(struct page *page)
+{
+    const struct study *study = page->study;
+    doc_section_add(page->doc, 2, "measured", "What was measured, on what");
+    struct doc_line *line = doc_paragraph(page->doc);
+    const char *version = page_version(page, study->subject);
+    doc_say(page->doc, line, "The subject is ");
+    doc_code(page->doc, line, study->subject);
+    if (version != NULL) {
+        doc_say(page->doc, line, " (");
+        doc_code(page->doc, line, version);
+        doc_say(page->doc, line, ")");
+    }
+    doc_say(page->doc, line, ". It was started, loaded and watched from %s",
+            page_time(page->arena, study->started_unix_ns));
+    if (study->ended_unix_ns > 0)
+        doc_say(page->doc, line, " to %s", page_time(page->arena, study->ended_unix_ns));
+    doc_say(page->doc, line, " by Plimsoll ");
+    doc_code(page->doc, line, study->tool_version);
+    doc_say(page->doc, line,
+            " on one machine, which is described below. The numbers hold for this machine, this version and these "
+            "settings. Each "
+            "links to how it was obtained.");
+    if (study->ended_unix_ns <= 0) {
+        line = doc_warning(page->doc);
+        doc_say(page->doc, line, "The study was not completed: this page shows what had been measured until then.");
+    }
+    stage_table(page);
+    for (size_t i = 0; i < study->fact_count; i++) {
+        const char *scope = study->facts[i].scope;
+        bool first = strcmp(scope, "host") != 0 && strcmp(scope, "tool") != 0 && strcmp(scope, "plan") != 0 &&
+                     strcmp(scope, "hardware") != 0;
+        for (size_t k = 0; k < i; k++)
+            first &= strcmp(scope, study->facts[k].scope) != 0;
+        if (!first)
+            continue;
+        fact_table(page, scope, false, pl_format(page->arena, "t-facts-%zu", i),
+                   pl_format(page->arena, "The service %s", scope));
+        fact_table(page, scope, true, pl_format(page->arena, "t-settings-%zu", i),
+                   pl_format(page->arena, "Settings of %s that the plan sets or that differ from the defaults", scope));
+    }
+    fact_table(page, "tool", false, "t-tool", "The tool");
+}
+
+static const char *const probes[][2] = {
+    {"flush_p50_ns", "Write of 8 KiB and flush, p50"},
+    {"flush_p99_ns", "Write of 8 KiB and flush, p99"},
+    {"flush_per_s", "Writes with flush"},
+    {"commit_p50_ns", "Commit of one row, p50"},
+    {"commit_p99_ns", "Commit of one row, p99"},
+    {"round_trip_p50_ns", "Round trip of SELECT 1, p50"},
+    {"round_trip_p99_ns", "Round trip of SELECT 1, p99"},
+};
+
+/* "flush_p50_ns", "lowest" -> the figure flush_p50_lowest_ns */
+static const struct figure *find_with(struct page *page, int64_t stage_id, int64_t case_id, const char *name,
+                                      const char *word)
+{
+    const char *tail = strrchr(name, '_');
+    if (strlen(name) > 6 && strcmp(name + strlen(name) - 6, "_per_s") == 0)
+        tail = name + strlen(name) - 6;
+    return page_find(page, stage_id, case_id, "",
+                     pl_format(page->arena, "%.*s_%s%s", (int)(tail - name), name, word, tail));
+}
+
+static void probe_table(struct page *page, const struct stage_row *stage, const struct case_row *row)
+{
+    struct doc_table *table =
+        doc_table(page->doc, pl_format(page->arena, "t-probes-%lld", (long long)row->id),
+                  row->label[0] == '\0' ? "What the machine can do"
+                                        : pl_format(page->arena, "What the machine can do: %s", row->label));
+    static const char *const titles[] = {"Measurement", "Median", "Lowest", "Highest", "Repeats"};
+    for (size_t i = 0; i < sizeof titles / sizeof *titles; i++)
+        doc_column_add(page->doc, table, titles[i], i > 0, false);
+    for (size_t i = 0; i < sizeof probes / sizeof *probes; i++) {
+        const struct figure *median = page_find(page, stage->id, row->id, "", probes[i][0]);
+        page_cell_text(page, table, probes[i][1]);
+        page_cell_figure(page, table, median, DOC_VALUE);
+        page_cell_figure(page, table, find_with(page, stage->id, row->id, probes[i][0], "lowest"), DOC_VALUE);
+        page_cell_figure(page, table, find_with(page, stage->id, row->id, probes[i][0], "highest"), DOC_VALUE);
+        page_cell_figure(page, table, median, DOC_COUNT);
+    }
+    page_table_finish(page, table);
+}
+
+void page_hardware(struct page *page)
+{
+    const struct study *study = page->study;
+    bool any = false;
+    for (size_t i = 0; i < study->fact_count; i++)
+        any |= strcmp(study->facts[i].scope, "host") == 0;
+    for (size_t i = 0; i < study->stage_count; i++)
+        any |= strcmp(study->stages[i].kind, "hardware") == 0;
+    if (!any)
+        return;
+    doc_section_add(page->doc, 2, "hardware", "Reference environment");
+    struct doc_line *line = doc_paragraph(page->doc);
+    doc_say(page->doc, line,
+            "Compare this machine with yours before you use the numbers. Where a commit waits for the disk, latency "
+            "follows the "
+            "flush latency; CPU costs follow the speed of one core; memory follows neither.");
+    fact_table(page, "host", false, "t-host", "The machine");
+    for (size_t i = 0; i < study->case_count; i++) {
+        const struct stage_row *stage = study_stage(study, study->cases[i].stage_id);
+        if (stage != NULL && strcmp(stage->kind, "hardware") == 0)
+            probe_table(page, stage, &study->cases[i]);
+    }
+}
+
+/* The largest (or smallest) of one figure over all cases of a kind of stage; NULL when there is none. */
+static const struct figure *best_of(struct page *page, const char *kind, const char *subject, const char *name,
+                                    bool largest)
+{
+    const struct figure *best = NULL;
+    for (size_t i = 0; i < page->study->case_count; i++) {
+        const struct case_row *row = &page->study->cases[i];
+        const struct stage_row *stage = study_stage(page->study, row->stage_id);
+        if (stage == NULL || strcmp(stage->kind, kind) != 0 || !page_has(page, stage->id, row->id, subject, name))
+            continue;
+        const struct figure *figure = page_find(page, stage->id, row->id, subject, name);
+        if (best == NULL || (largest ? figure->value > best->value : figure->value < best->value))
+            best = figure;
+    }
+    return best;
+}
+
+/* "tpcb-like, 4 clients; 95 %: 480-520" */
+static const char *case_context(struct page *page, const struct figure *figure)
+{
+    const struct case_row *row = study_case(page->study, figure->case_id);
+    const char *words = row == NULL ? "" : page_case_words(page, row);
+    if (!figure->has_interval || figure->low == figure->high)
+        return words;
+    struct page_scale scale = page_scale_of(figure, figure->value);
+    return pl_format(page->arena, "%s; 95 %% interval %s%s%s", words,
+                     page_figure_text(page->arena, figure, DOC_INTERVAL, scale), scale.unit[0] == '/' ? "" : " ",
+                     scale.unit);
+}
+
+static void key_add(struct page *page, struct doc_block **keys, const char *label, const struct figure *figure)
+{
+    if (figure == NULL)
+        return;
+    if (*keys == NULL)
+        *keys = doc_keys(page->doc);
+    doc_key_add(
+        page->doc, *keys,
+        &(struct doc_key){.label = label, .cell = page_key_cell(page, figure), .context = case_context(page, figure)});
+}
+
+/* NULL when there is no such figure, or it is absent. */
+static const struct figure *present(struct page *page, int64_t stage_id, int64_t case_id, const char *subject,
+                                    const char *name)
+{
+    return page_has(page, stage_id, case_id, subject, name) ? page_find(page, stage_id, case_id, subject, name) : NULL;
+}
+
+/* The best throughput of every script. */
+static void key_throughputs(struct page *page, struct doc_block **keys)
+{
+    const struct study *study = page->study;
+    for (size_t i = 0; i < study->case_count; i++) {
+        const struct case_row *row = &study->cases[i];
+        const struct stage_row *stage = study_stage(study, row->stage_id);
+        const char *script = page_param(page, row, "script");
+        if (stage == NULL || strcmp(stage->kind, "clients") != 0)
+            continue;
+        const struct figure *best = NULL;
+        bool first = true;
+        for (size_t k = 0; k < study->case_count; k++) {
+            const char *other = page_param(page, &study->cases[k], "script");
+            bool same = study->cases[k].stage_id == stage->id &&
+                        strcmp(other != NULL ? other : "", script != NULL ? script : "") == 0;
+            const struct figure *tps = page_find(page, stage->id, study->cases[k].id, "", "tps");
+            first &= !(same && k < i);
+            if (same && tps != NULL && tps->status != FIGURE_ABSENT && (best == NULL || tps->value > best->value))
+                best = tps;
+        }
+        if (first && best != NULL)
+            key_add(page, keys, pl_format(page->arena, "Highest throughput, %s", script != NULL ? script : stage->name),
+                    best);
+    }
+}
+
+void page_glance(struct page *page)
+{
+    const char *subject = page->study->subject;
+    struct doc_block *keys = NULL;
+    doc_section_add(page->doc, 2, "glance", "At a glance");
+    key_add(page, &keys, "Idle memory, without file cache", best_of(page, "footprint", subject, "memory_bytes", false));
+    key_add(page, &keys, "Idle CPU", best_of(page, "footprint", subject, "cpu_cores", false));
+    key_throughputs(page, &keys);
+    const struct figure *rate = best_of(page, "rate", "", "achieved_per_s", true);
+    if (rate != NULL) {
+        key_add(page, &keys, "Response p99 at the highest rate tested",
+                present(page, rate->stage_id, rate->case_id, "", "response_p99_ns"));
+        key_add(page, &keys, "CPU at that rate", present(page, rate->stage_id, rate->case_id, subject, "cpu_cores"));
+    }
+    const struct figure *wal = best_of(page, "storage", subject, "wal_bytes_per_operation", true);
+    if (wal == NULL)
+        wal = best_of(page, "rate", subject, "wal_bytes_per_operation", true);
+    key_add(page, &keys, "Write-ahead log per operation", wal);
+    key_add(page, &keys, "Disk per operation", best_of(page, "storage", subject, "database_bytes_per_operation", true));
+    if (keys == NULL)
+        doc_say(page->doc, doc_paragraph(page->doc), "The study holds no trial from which a figure can be given.");
+}
+
+void page_plan(struct page *page)
+{
+    if (page->study->plan_text[0] == '\0')
+        return;
+    doc_section_add(page->doc, 2, "plan", "The plan");
+    struct doc_line *line = doc_paragraph(page->doc);
+    doc_say(page->doc, line, "This file, ");
+    doc_code(page->doc, line, page->study->plan_path);
+    doc_say(page->doc, line, ", says all that the study did. Running it again measures the same on your machine.");
+    doc_listing(page->doc, page->study->plan_text);
+}

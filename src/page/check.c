@@ -1,0 +1,240 @@
+/* Nothing is printed that does not hold: every derived figure is computed again here, from other figures or from the study,
+ * before a page is written. */
+#include "page/page_int.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/clock.h"
+
+#include "base/ban.h"
+
+#define COUNT_OF(array) (sizeof(array) / sizeof *(array))
+
+struct check {
+    const struct study *study;
+    const struct figures *figures;
+    struct pl_arena *arena;
+    const struct stage_row *stage;
+    const struct case_row *row;
+    struct pl_err *err;
+};
+
+static const struct figure *given(const struct check *check, const char *subject, const char *name)
+{
+    const struct figure *figure = model_figure(check->figures, check->stage->id, check->row->id, subject, name);
+    return figure == NULL || figure->status == FIGURE_ABSENT ? NULL : figure;
+}
+
+static bool is_near(double a, double b, double tolerance)
+{
+    return fabs(a - b) <= tolerance * fmax(fabs(a), fabs(b)) + 1e-300;
+}
+
+static enum pl_code broken(const struct check *check, const char *what, double printed, double again)
+{
+    pl_err_set(check->err, PL_BALANCE, "stage \"%s\"%s%s: %s is given as %.12g, but is %.12g when computed again",
+               check->stage->name, check->row->label[0] == '\0' ? "" : ", case ", check->row->label, what, printed, again);
+    pl_err_hint(check->err,
+                "The page is not written, because it would state what does not hold. The study file is unchanged.");
+    return check->err->code;
+}
+
+/* due = completed + failed + skipped + expired + unfinished. prefix "" (window) or "all_" (whole trials). */
+static enum pl_code check_ledger(const struct check *check, const char *prefix)
+{
+    static const char *const ends[] = {"completed", "failed", "skipped", "expired", "unfinished"};
+    const struct figure *due = given(check, "", pl_format(check->arena, "%sdue", prefix));
+    if (due == NULL)
+        return PL_OK;
+    double sum = 0, last = 0;
+    for (size_t i = 0; i < COUNT_OF(ends); i++) {
+        const struct figure *figure = given(check, "", pl_format(check->arena, "%s%s", prefix, ends[i]));
+        last = figure == NULL ? 0 : figure->value;
+        sum += last;
+    }
+    if (due->value != sum)
+        return broken(check,
+                      prefix[0] == '\0' ? "the number of operations due in the window" : "the number of operations due",
+                      due->value, sum);
+    const struct figure *never = given(check, "", pl_format(check->arena, "%snever_started", prefix));
+    if (never != NULL && never->value > last)
+        return broken(check, "the number of unfinished operations", last, never->value);
+    return PL_OK;
+}
+
+static double window_of(const struct study *study, int64_t trial_id)
+{
+    const struct trial_row *trial = study_trial(study, trial_id);
+    return trial == NULL ? 0 : (double)(trial->measure_end_ns - trial->measure_start_ns);
+}
+
+/* Operations of a trial: all that completed, or those that ended inside the window. */
+static double operations_of(const struct study *study, int64_t trial_id, bool window)
+{
+    double sum = 0;
+    for (size_t i = 0; i < study->slice_count; i++) {
+        const struct slice *slice = &study->slices[i];
+        if (slice->trial_id == trial_id && slice->step == -1 && (!window || slice->during == PHASE_MEASURE))
+            sum += (double)slice->ledger.completed;
+    }
+    return sum;
+}
+
+/* Throughput is the mean over its trials of completed / window; the achieved rate is the ratio of the sums. */
+static enum pl_code check_throughput(const struct check *check)
+{
+    const struct figure *tps = given(check, "", "tps"), *achieved = given(check, "", "achieved_per_s");
+    double sum = 0;
+    for (size_t i = 0; tps != NULL && i < tps->trial_count; i++)
+        sum += operations_of(check->study, tps->trials[i], true) * (double)PL_NS_PER_S /
+               window_of(check->study, tps->trials[i]);
+    if (tps != NULL && tps->trial_count > 0 && !is_near(tps->value, sum / (double)tps->trial_count, 1e-9))
+        return broken(check, "the throughput", tps->value, sum / (double)tps->trial_count);
+    const struct figure *completed = given(check, "", "completed_in_window"), *window = given(check, "", "window_ns");
+    if (achieved == NULL || completed == NULL || window == NULL)
+        return PL_OK;
+    double again = completed->value * (double)PL_NS_PER_S / window->value;
+    return is_near(achieved->value, again, 1e-9) ? PL_OK : broken(check, "the achieved rate", achieved->value, again);
+}
+
+/* Costs for each operation: total over the operations of the trials that the total came from. */
+static const struct ratio {
+    const char *each, *total;
+    bool window; /* operations that ended inside the window, not all of the trial */
+} ratios[] = {
+    {"wal_bytes_per_operation", "wal_bytes", false},
+    {"wal_records_per_operation", "wal_records", false},
+    {"wal_fpi_per_operation", "wal_fpi", false},
+    {"commits_per_operation", "commits", false},
+    {"database_bytes_per_operation", "database_growth_bytes", false},
+    {"table_bytes_per_operation", "table_growth_bytes", false},
+    {"index_bytes_per_operation", "index_growth_bytes", false},
+    {"rows_per_operation", "rows_growth", false},
+    {"cpu_ns_per_operation", "cpu_window_ns", true},
+};
+
+static enum pl_code check_ratio(const struct check *check, const struct figure *each)
+{
+    for (size_t i = 0; i < COUNT_OF(ratios); i++) {
+        if (strcmp(each->name, ratios[i].each) != 0)
+            continue;
+        const struct figure *total = given(check, each->subject, ratios[i].total);
+        if (total == NULL)
+            return PL_OK;
+        double operations = 0;
+        for (size_t k = 0; k < total->trial_count; k++)
+            operations += operations_of(check->study, total->trials[k], ratios[i].window);
+        double again = total->value / operations;
+        if (!is_near(each->value, again, 1e-9))
+            return broken(check, each->name, each->value, again);
+    }
+    return PL_OK;
+}
+
+static enum pl_code check_memory(const struct check *check, const struct figure *total)
+{
+    static const char *const parts[] = {"memory_anon_bytes", "memory_shared_bytes", "memory_kernel_bytes"};
+    double sum = 0;
+    for (size_t i = 0; i < COUNT_OF(parts); i++) {
+        const struct figure *part = given(check, total->subject, parts[i]);
+        if (part != NULL && part->trial_count != total->trial_count)
+            return PL_OK; /* not of the same trials: nothing to compare */
+        sum += part == NULL ? 0 : part->value;
+    }
+    return is_near(total->value, sum, 1e-9) ? PL_OK : broken(check, "memory as the sum of its parts", total->value, sum);
+}
+
+/* N = X R of a closed loop: the clients' time in the window is the sum of the response times, but for what crosses its two
+ * ends, which is at most one operation of each client at each end. Clients that were lost or met errors spent time
+ * elsewhere. */
+static enum pl_code check_little(const struct check *check)
+{
+    const struct figure *inside = given(check, "", "concurrency"), *longest = given(check, "", "response_max_ns");
+    const struct figure *due = given(check, "", "due"), *completed = given(check, "", "completed");
+    if (strcmp(check->stage->kind, "clients") != 0 || inside == NULL || longest == NULL || due == NULL ||
+        completed == NULL || due->value != completed->value)
+        return PL_OK;
+    double clients_ns = 0, window_ns = 0;
+    for (size_t i = 0; i < inside->trial_count; i++) {
+        const struct trial_row *trial = study_trial(check->study, inside->trials[i]);
+        if (trial == NULL || trial->clients_lost > 0 || trial->clients < 1)
+            return PL_OK;
+        clients_ns += trial->clients * window_of(check->study, trial->id);
+        window_ns += window_of(check->study, trial->id);
+    }
+    double clients = clients_ns / window_ns;
+    double edge = longest->value * (double)inside->trial_count / window_ns;
+    if (fabs(inside->value - clients) > clients * (0.05 + edge))
+        return broken(check, "the number of clients, by Little's law (throughput times mean response),", clients,
+                      inside->value);
+    return PL_OK;
+}
+
+static enum pl_code check_order(const struct check *check)
+{
+    static const char *const laws[] = {"response", "service", "lateness"};
+    static const char *const marks[] = {"p50", "p90", "p95", "p99", "p999", "max"};
+    for (size_t i = 0; i < COUNT_OF(laws); i++) {
+        double last = 0;
+        for (size_t k = 0; k < COUNT_OF(marks); k++) {
+            const struct figure *figure = given(check, "", pl_format(check->arena, "%s_%s_ns", laws[i], marks[k]));
+            if (figure == NULL)
+                continue;
+            if (figure->value < last)
+                return broken(check, figure->name, figure->value, last);
+            last = figure->value;
+        }
+    }
+    return PL_OK;
+}
+
+static enum pl_code check_case(struct check *check)
+{
+    enum pl_code (*const whole[])(const struct check *) = {check_throughput, check_little, check_order};
+    enum pl_code code = check_ledger(check, "");
+    if (code == PL_OK)
+        code = check_ledger(check, "all_");
+    for (size_t i = 0; i < COUNT_OF(whole) && code == PL_OK; i++)
+        code = whole[i](check);
+    for (size_t i = 0; i < check->figures->count && code == PL_OK; i++) {
+        const struct figure *figure = &check->figures->items[i];
+        if (figure->case_id != check->row->id || figure->status == FIGURE_ABSENT)
+            continue;
+        code = check_ratio(check, figure);
+        if (code == PL_OK && strcmp(figure->name, "memory_bytes") == 0)
+            code = check_memory(check, figure);
+        if (code == PL_OK && figure->has_interval && !(figure->low <= figure->value && figure->value <= figure->high))
+            code = broken(check, figure->name, figure->value, figure->value < figure->low ? figure->low : figure->high);
+    }
+    return code;
+}
+
+static enum pl_code check_trials(const struct study *study, const struct figures *figures, struct pl_err *err)
+{
+    static const char *const names[] = {"trials_done", "trials_failed", "trials_void", "trials_interrupted"};
+    double sum = 0;
+    bool known = true;
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        const struct figure *figure = model_figure(figures, 0, 0, "", names[i]);
+        known &= figure != NULL;
+        sum += figure == NULL ? 0 : figure->value;
+    }
+    if (known && sum != (double)study->trial_count)
+        return pl_err_set(err, PL_BALANCE, "the study has %zu trials, but %.0f by state", study->trial_count, sum);
+    return PL_OK;
+}
+
+enum pl_code page_check(const struct study *study, const struct figures *figures, struct pl_err *err)
+{
+    struct check check = {.study = study, .figures = figures, .arena = pl_arena_new(), .err = err};
+    enum pl_code code = check_trials(study, figures, err);
+    for (size_t i = 0; i < study->case_count && code == PL_OK; i++) {
+        check.row = &study->cases[i];
+        check.stage = study_stage(study, check.row->stage_id);
+        if (check.stage != NULL)
+            code = check_case(&check);
+    }
+    pl_arena_free(check.arena);
+    return code;
+}

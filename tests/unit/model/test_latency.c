@@ -1,0 +1,116 @@
+/* Percentiles: merged, with intervals from order statistics, absent when data are too few. */
+#include "figures.h"
+
+#include "stats/interval.h"
+
+static void test_latencies_are_merged(void **state)
+{
+    const struct fixture *fixture = *state;
+    const struct study *study = &fixture->synth->study;
+    const char *label = "script=tpcb-like clients=1";
+    int64_t row = case_of(fixture, "clients", label);
+    struct hist merged;
+    double lowest = (double)INFINITY, highest = 0;
+    hist_init_latency(&merged);
+    for (size_t i = 0; i < study->slice_count; i++) {
+        const struct slice *slice = &study->slices[i];
+        if (study_trial(study, slice->trial_id)->case_id != row || slice->response == NULL)
+            continue;
+        hist_merge(&merged, slice->response);
+        lowest = fmin(lowest, (double)hist_quantile(slice->response, 0.99));
+        highest = fmax(highest, (double)hist_quantile(slice->response, 0.99));
+    }
+    assert_figure(fixture, "clients", label, "", "response_p50_ns", (double)hist_quantile(&merged, 0.5));
+    assert_figure(fixture, "clients", label, "", "response_p99_ns", (double)hist_quantile(&merged, 0.99));
+    assert_figure(fixture, "clients", label, "", "response_max_ns", (double)merged.max);
+    assert_figure(fixture, "clients", label, "", "response_mean_ns", hist_mean(&merged));
+    assert_figure(fixture, "clients", label, "", "response_stddev_ns", hist_stddev(&merged));
+    assert_figure(fixture, "clients", label, "", "response_p99_lowest_ns", lowest);
+    assert_figure(fixture, "clients", label, "", "response_p99_highest_ns", highest);
+    const struct figure *p99 = find(fixture, "clients", label, "", "response_p99_ns");
+    int64_t low, high;
+    double reached;
+    assert_true(interval_quantile_ranks(merged.total, 0.99, 0.95, &low, &high, &reached));
+    assert_int_equal(p99->n, merged.total);
+    assert_close(p99->low, (double)hist_value_at_rank(&merged, low), 0, 0);
+    assert_close(p99->high, (double)hist_value_at_rank(&merged, high), 0, 0);
+    assert_close(p99->confidence, reached, 1e-12, 0);
+    hist_release(&merged);
+    assert_figure(fixture, "clients", label, "", "lateness_max_ns", 2000);
+}
+
+static void test_steps(void **state)
+{
+    const struct fixture *fixture = *state;
+    const char *label = "rate=50/s", *step = "tpcb-like step 1: BEGIN";
+    assert_int_equal(find(fixture, "rate", label, step, "service_p50_ns")->n, 484);
+    assert_close(find(fixture, "rate", label, step, "service_mean_ns")->value, 100120.5, 1e-9, 0);
+    const char *second = "tpcb-like step 2: UPDATE pgbench_accounts SET abalance = abalance + $1 WHERE aid = $2";
+    assert_close(find(fixture, "rate", label, second, "service_mean_ns")->value, 200120.5, 1e-9, 0);
+    assert_absent(fixture, "rate", label, "", "response_p999_ns", "at least 2995");
+}
+
+/* Nearest rank on a histogram that is exact there: 400 operations of 64 ns to 25,600 ns. */
+static void test_known_percentiles(void **state)
+{
+    (void)state;
+    struct synth *synth = synth_new();
+    int64_t stage = synth_stage(synth, "rate", "?", "rate=100/s"), row = synth_case(synth, stage, "");
+    struct trial_row *trials[] = {synth_trial(synth, row, 0, 2, 2), synth_trial(synth, row, 1, 2, 2)};
+    for (int i = 0; i < 2; i++) {
+        struct slice *slice = synth_slice(synth, trials[i], PHASE_MEASURE, PHASE_MEASURE, -1);
+        struct hist *hist = synth_hist(synth);
+        for (int k = 0; k < 200; k++)
+            hist_record(hist, 64 * (200 * i + k + 1));
+        slice->response = hist;
+        slice->ledger = (struct ledger){.due = 200, .completed = 200};
+    }
+    struct figures figures = model_figures(synth_study(synth), synth->arena);
+    /* the top of the bucket of the 200th and the 396th value; not 6,400 and 19,136, the averages of the trials' medians and
+     * p99 */
+    assert_close(model_figure(&figures, stage, row, "", "response_p50_ns")->value, 200 * 64 + 63, 0, 0);
+    assert_close(model_figure(&figures, stage, row, "", "response_p99_ns")->value, 396 * 64 + 63, 0, 0);
+    assert_close(model_figure(&figures, stage, row, "", "response_max_ns")->value, 400 * 64, 0, 0);
+    assert_close(model_figure(&figures, stage, row, "", "response_p50_lowest_ns")->value, 100 * 64 + 63, 0, 0);
+    assert_close(model_figure(&figures, stage, row, "", "response_p50_highest_ns")->value, 300 * 64 + 63, 0, 0);
+    assert_close(model_figure(&figures, stage, row, "", "response_mean_ns")->value, 64 * 200.5, 0, 0);
+    assert_close(model_figure(&figures, stage, row, "", "concurrency")->value, 400 * 64 * 200.5 / 4e9, 1e-12, 0);
+    synth_free(synth);
+}
+
+/* Thirty operations: a median can be given, a p99 cannot, and neither is it made up. */
+static void test_too_few_operations(void **state)
+{
+    (void)state;
+    struct synth *synth = synth_new();
+    int64_t stage = synth_stage(synth, "rate", "?", "rate=10/s"), row = synth_case(synth, stage, "");
+    struct trial_row *trial = synth_trial(synth, row, 0, 3, 2);
+    struct slice *slice = synth_slice(synth, trial, PHASE_MEASURE, PHASE_MEASURE, -1);
+    struct hist *hist = synth_hist(synth);
+    for (int i = 0; i < 30; i++)
+        hist_record(hist, 1000000 + i * 1000);
+    slice->response = hist;
+    slice->ledger = (struct ledger){.due = 30, .completed = 30};
+    struct figures figures = model_figures(synth_study(synth), synth->arena);
+    const struct figure *p99 = model_figure(&figures, stage, row, "", "response_p99_ns");
+    assert_int_equal(p99->status, FIGURE_ABSENT);
+    assert_string_equal(p99->note, "too few operations: this percentile needs at least 299");
+    assert_int_equal(p99->n, 30);
+    assert_int_equal(model_figure(&figures, stage, row, "", "response_p95_ns")->status, FIGURE_ABSENT);
+    assert_int_equal(model_figure(&figures, stage, row, "", "response_p50_ns")->status, FIGURE_MEASURED);
+    assert_true(model_figure(&figures, stage, row, "", "response_p50_ns")->has_interval);
+    assert_int_equal(model_figure(&figures, stage, row, "", "service_p50_ns")->status, FIGURE_ABSENT);
+    assert_close(model_figure(&figures, stage, row, "", "achieved_per_s")->value, 10, 1e-12, 0);
+    synth_free(synth);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        figures_test(test_latencies_are_merged),
+        figures_test(test_steps),
+        cmocka_unit_test(test_known_percentiles),
+        cmocka_unit_test(test_too_few_operations),
+    };
+    return cmocka_run_group_tests_name("latency", tests, NULL, NULL);
+}

@@ -1,0 +1,150 @@
+/* A page that would state what does not hold is not written. */
+#include "support.h"
+
+#include "pages.h"
+
+struct fixture {
+    struct synth *synth;
+    struct pl_arena *arena;
+    struct figures figures;
+};
+
+static int setup(void **state)
+{
+    struct fixture *fixture = pl_new(1, sizeof *fixture);
+    fixture->synth = full_study();
+    fixture->arena = pl_arena_new();
+    fixture->figures = model_figures(&fixture->synth->study, fixture->arena);
+    *state = fixture;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct fixture *fixture = *state;
+    pl_arena_free(fixture->arena);
+    synth_free(fixture->synth);
+    pl_free(fixture);
+    return 0;
+}
+
+static enum pl_code write_page(const struct fixture *fixture, struct pl_err *err)
+{
+    struct pl_buf out;
+    pl_buf_init(&out, PL_MAX_PAGE_BYTES);
+    enum pl_code code = page_write(&fixture->synth->study, &fixture->figures, PAGE_MARKDOWN, &out, err);
+    if (code != PL_OK)
+        assert_int_equal(out.len, 0); /* nothing of a refused page */
+    pl_buf_release(&out);
+    return code;
+}
+
+/* Changes the first figure of that name of a kind of stage, by a factor and a term. */
+static void tamper(struct fixture *fixture, const char *kind, const char *name, double factor, double term)
+{
+    struct figure *items = pl_alloc(fixture->arena, fixture->figures.count, sizeof *items);
+    memcpy(items, fixture->figures.items, fixture->figures.count * sizeof *items);
+    for (size_t i = 0; i < fixture->figures.count; i++) {
+        const struct stage_row *stage = study_stage(&fixture->synth->study, items[i].stage_id);
+        if (strcmp(items[i].name, name) != 0 || items[i].status == FIGURE_ABSENT ||
+            strcmp(stage == NULL ? "" : stage->kind, kind) != 0)
+            continue;
+        items[i].value = items[i].value * factor + term;
+        items[i].has_interval = false;
+        fixture->figures.items = items;
+        return;
+    }
+    fail_msg("no %s in %s", name, kind);
+}
+
+static void test_true_page_is_written(void **state)
+{
+    struct pl_err err = {0};
+    assert_int_equal(write_page(*state, &err), PL_OK);
+    assert_int_equal(err.code, PL_OK);
+}
+
+static void test_each_derived_figure_is_recomputed(void **state)
+{
+    struct fixture *fixture = *state;
+    static const struct {
+        const char *kind, *name;
+        double factor, term;
+    } lies[] = {
+        {"rate", "due", 1, 1},
+        {"rate", "failed", 1, -1},
+        {"rate", "all_completed", 1, 1},
+        {"rate", "never_started", 1, 1},
+        {"clients", "tps", 1.0001, 0},
+        {"rate", "achieved_per_s", 1.0001, 0},
+        {"rate", "wal_bytes_per_operation", 1.0001, 0},
+        {"rate", "wal_bytes", 1.0001, 0},
+        {"clients", "commits_per_operation", 1.0001, 0},
+        {"clients", "cpu_ns_per_operation", 1.0001, 0},
+        {"storage", "database_bytes_per_operation", 1.0001, 0},
+        {"storage", "table_bytes_per_operation", 1.0001, 1},
+        {"footprint", "memory_bytes", 1.0001, 0},
+        {"footprint", "memory_anon_bytes", 1.0001, 0},
+        {"clients", "concurrency", 1.2, 0},
+        {"clients", "response_p95_ns", 0.1, 0},
+        {"", "trials_done", 1, 1},
+    };
+    const struct figure *truth = fixture->figures.items;
+    for (size_t i = 0; i < sizeof lies / sizeof *lies; i++) {
+        struct pl_err err = {0};
+        fixture->figures.items = truth;
+        tamper(fixture, lies[i].kind, lies[i].name, lies[i].factor, lies[i].term);
+        if (write_page(fixture, &err) != PL_BALANCE)
+            fail_msg("a wrong %s of %s went through", lies[i].name, lies[i].kind);
+        assert_true(err.what[0] != '\0');
+    }
+}
+
+static void test_interval_must_hold_its_value(void **state)
+{
+    struct fixture *fixture = *state;
+    struct pl_err err = {0};
+    struct figure *items = pl_alloc(fixture->arena, fixture->figures.count, sizeof *items);
+    memcpy(items, fixture->figures.items, fixture->figures.count * sizeof *items);
+    for (size_t i = 0; i < fixture->figures.count; i++)
+        if (items[i].has_interval && strcmp(items[i].name, "tps_with_connects") == 0)
+            items[i].low = items[i].value * 1.01;
+    fixture->figures.items = items;
+    assert_int_equal(write_page(fixture, &err), PL_BALANCE);
+    assert_non_null(strstr(err.what, "tps_with_connects"));
+    assert_non_null(strstr(err.what, "script=select-only clients=1"));
+}
+
+/* A load that loses time between operations: twice the clients for the same work. */
+static void test_littles_law_on_the_study(void **state)
+{
+    struct fixture *fixture = *state;
+    struct pl_err err = {0};
+    for (size_t i = 0; i < fixture->synth->study.trial_count; i++)
+        fixture->synth->trials[i].clients *= 2;
+    fixture->figures = model_figures(&fixture->synth->study, fixture->arena);
+    assert_int_equal(write_page(fixture, &err), PL_BALANCE);
+    assert_non_null(strstr(err.what, "Little"));
+}
+
+static void test_a_page_has_a_largest_size(void **state)
+{
+    struct fixture *fixture = *state;
+    struct pl_err err = {0};
+    struct pl_buf out;
+    pl_buf_init(&out, 1000);
+    assert_int_equal(page_write(&fixture->synth->study, &fixture->figures, PAGE_HTML, &out, &err), PL_LIMIT);
+    pl_buf_release(&out);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_true_page_is_written, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_each_derived_figure_is_recomputed, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_interval_must_hold_its_value, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_littles_law_on_the_study, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_a_page_has_a_largest_size, setup, teardown),
+    };
+    return cmocka_run_group_tests_name("check", tests, NULL, NULL);
+}
