@@ -101,24 +101,13 @@ static enum pl_code conduct_check_only(const struct conduct *c, struct pl_err *e
 
 /* ---- the study file ---- */
 
-static enum pl_code put_case(struct conduct *c, const struct stage_case *stage_case, struct pl_err *err)
+/* Names of the case's script and of its I/O steps. */
+static enum pl_code put_script(struct conduct *c, const struct stage_case *stage_case, struct pl_err *err)
 {
-    return store_put_case(c->store, &stage_case->row, err);
-}
-
-/* Scripts are named once per stage and index; a stage that varies its script has one index for all: the case names it. */
-static enum pl_code put_scripts(struct conduct *c, const struct stage *stage, struct pl_err *err)
-{
-    const struct program *program = NULL;
-    for (size_t i = 0; i < stage->case_count; i++) {
-        const struct program *other = c->programs[stage->cases[i].row.id - 1];
-        if (program != NULL && other != program && strcmp(program->name, other->name) != 0)
-            return PL_OK;
-        program = other;
-    }
+    const struct program *program = c->programs[stage_case->row.id - 1];
     if (program == NULL)
         return PL_OK;
-    struct script_row row = {.stage_id = stage->row.id, .script = 0, .step = -1, .name = program->name};
+    struct script_row row = {.case_id = stage_case->row.id, .script = 0, .step = -1, .name = program->name};
     enum pl_code code = store_put_script(c->store, &row, err);
     for (size_t i = 0; i < program->step_count && code == PL_OK; i++) {
         if (program->steps[i].io_index < 0)
@@ -146,10 +135,11 @@ static enum pl_code conduct_create_study(struct conduct *c, struct pl_err *err)
     for (size_t s = 0; s < c->plan->stage_count && code == PL_OK; s++) {
         const struct stage *stage = c->stages[s];
         code = store_put_stage(c->store, &stage->row, err);
-        for (size_t i = 0; i < stage->case_count && code == PL_OK; i++)
-            code = put_case(c, &stage->cases[i], err);
-        if (code == PL_OK)
-            code = put_scripts(c, stage, err);
+        for (size_t i = 0; i < stage->case_count && code == PL_OK; i++) {
+            code = store_put_case(c->store, &stage->cases[i].row, err);
+            if (code == PL_OK)
+                code = put_script(c, &stage->cases[i], err);
+        }
     }
     const struct fact facts[] = {
         {.scope = "tool", .name = "version", .value = PLIMSOLL_VERSION, .unit = "", .how = "built in"},
@@ -185,6 +175,8 @@ static enum pl_code declare_metrics(struct conduct *c, struct pl_err *err)
     static const struct metric own[] = {
         {CONDUCT_LOAD_CPU, "load", "cpu_ns", "ns", METRIC_COUNTER,
          "CLOCK_THREAD_CPUTIME_ID of the load's workers, inside the window"},
+        {CONDUCT_LOAD_SETUP, "load", "setup_transactions", "count", METRIC_GAUGE,
+         "transactions of the load before its clock started: one for each connection, one for each statement it prepared"},
         {CONDUCT_FLUSH_P50, "host", "flush_p50_ns", "ns", METRIC_GAUGE,
          "pwrite of 8 KiB and fdatasync beside the data, before and after the load"},
         {CONDUCT_FLUSH_P99, "host", "flush_p99_ns", "ns", METRIC_GAUGE,

@@ -13,7 +13,7 @@
 #include "store/store.h"
 
 /* Metrics that the conductor itself pushes; ids count from 1. */
-enum conduct_metric { CONDUCT_LOAD_CPU = 1, CONDUCT_FLUSH_P50, CONDUCT_FLUSH_P99, CONDUCT_METRIC_END };
+enum conduct_metric { CONDUCT_LOAD_CPU = 1, CONDUCT_LOAD_SETUP, CONDUCT_FLUSH_P50, CONDUCT_FLUSH_P99, CONDUCT_METRIC_END };
 
 struct conduct {
     const struct conduct_spec *spec;

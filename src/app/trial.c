@@ -307,6 +307,8 @@ static enum pl_code trial_run_load(struct trial_run *run, struct load *load, str
     sense_begin(c->sense, run->row.id, PHASE_WARM_UP, start_ns);
     load_start(load, start_ns);
     enum pl_code code = trial_watch_load(run, load, err);
+    if (code == PL_OK && !run->service_died && !is_stopped(run))
+        sense_backends(c->sense, PHASE_DRAIN); /* nothing is under way, and the connections are still open */
     load_stop(load);
     struct load_result result = {0};
     struct pl_err finish = {0};
@@ -337,6 +339,13 @@ static enum pl_code trial_after_load(struct trial_run *run, struct pl_err *err)
     return code;
 }
 
+/* Each connection is a transaction for the server, and so is each statement that is prepared. */
+static double trial_setup_transactions(const struct trial_run *run)
+{
+    bool prepares = run->stage_case->params.protocol == PLAN_PREPARED;
+    return (double)run->row.clients * (1 + (prepares ? (double)run->program->io_step_count : 0));
+}
+
 static enum pl_code act_load(struct trial_run *run, struct pl_err *err)
 {
     struct conduct *c = run->conduct;
@@ -357,10 +366,14 @@ static enum pl_code act_load(struct trial_run *run, struct pl_err *err)
         return code;
     struct pl_err connect = {0};
     enum pl_code connected = load_connect(load, c->spec->stop, &connect);
-    if (connected == PL_OK)
-        code = trial_run_load(run, load, err);
-    else if (connected != PL_INTERRUPTED)
+    if (connected == PL_OK) {
+        sense_backends(c->sense, PHASE_START);
+        code = push_sample(run, CONDUCT_LOAD_SETUP, PHASE_START, pl_clock_ns(), trial_setup_transactions(run), err);
+        if (code == PL_OK)
+            code = trial_run_load(run, load, err);
+    } else if (connected != PL_INTERRUPTED) {
         trial_fail(run, "%s", connect.what);
+    }
     load_free(load); /* closes the connections, so that the counters are complete */
     return code == PL_OK ? trial_after_load(run, err) : code;
 }

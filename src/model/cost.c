@@ -228,12 +228,13 @@ void model_put_costs(struct model_build *build, const struct model_case *cs)
 /* Differences over whole trials, as sums over trials, and divided by all operations that were completed in them. */
 static const struct whole_row {
     const char *metric, *total, *per_operation, *unit;
+    const char *setup; /* what connecting and preparing took of it, as the load counts it; NULL: it is in the figure */
 } whole_rows[] = {
-    {"wal_lsn_bytes", "wal_bytes", "wal_bytes_per_operation", "bytes"},
-    {"wal_records", "wal_records", "wal_records_per_operation", "count"},
-    {"wal_fpi", "wal_fpi", "wal_fpi_per_operation", "count"},
-    {"commits", "commits", "commits_per_operation", "count"},
-    {"rollbacks", "rollbacks", NULL, "count"},
+    {"wal_lsn_bytes", "wal_bytes", "wal_bytes_per_operation", "bytes", NULL},
+    {"wal_records", "wal_records", "wal_records_per_operation", "count", NULL},
+    {"wal_fpi", "wal_fpi", "wal_fpi_per_operation", "count", NULL},
+    {"commits", "commits", "commits_per_operation", "count", "setup_transactions"},
+    {"rollbacks", "rollbacks", NULL, "count", NULL},
 };
 static const char whole_method[] =
     "Difference between the last reading before the load and the last one after it, summed over "
@@ -244,7 +245,27 @@ static const char whole_ratio_method[] = "Difference between the last reading be
                                          "trials. What connecting and preparing costs is in "
                                          "it.";
 
-static struct model_values whole_values(struct model_build *build, const struct model_case *cs, const char *metric)
+static const char setup_method[] =
+    "Difference between the last reading before clients connected and the last one after the "
+    "load, less the transactions in which the load connected and prepared its statements, "
+    "summed over trials.";
+static const char setup_ratio_method[] =
+    "Difference between the last reading before clients connected and the last one after "
+    "the load, less the transactions in which the load connected and prepared its "
+    "statements, divided by all operations completed in the trial (warm-up and drain "
+    "included); ratio of the sums over trials.";
+
+/* The last reading of the load's own count; 0 when it has none. */
+static double setup_of(const struct study *study, const struct trial_row *trial, const char *name)
+{
+    const struct metric *metric = name == NULL ? NULL : study_metric(study, "load", name);
+    size_t count = 0;
+    const struct sample *samples = metric == NULL ? NULL : study_samples(study, trial->id, metric->id, &count);
+    return count > 0 ? samples[count - 1].value : 0;
+}
+
+static struct model_values whole_values(struct model_build *build, const struct model_case *cs, const char *metric,
+                                        const char *setup)
 {
     struct model_values values = model_values_new(build, cs->count);
     for (size_t i = 0; i < cs->count; i++) {
@@ -252,7 +273,7 @@ static struct model_values whole_values(struct model_build *build, const struct 
         if (span.why != NULL)
             model_values_lack(&values, cs->trials[i]->id, span.why);
         else
-            model_values_add(&values, cs->trials[i]->id, span.delta,
+            model_values_add(&values, cs->trials[i]->id, span.delta - setup_of(build->study, cs->trials[i], setup),
                              (double)model_completed_in_trial(build->study, cs->trials[i]->id));
     }
     return values;
@@ -306,7 +327,8 @@ static void put_fpi_share(struct model_build *build, const struct model_case *cs
     int64_t block_bytes;
     if (block == NULL || pl_num_i64(block->value, strlen(block->value), &block_bytes) != PL_NUM_OK || block_bytes <= 0)
         block_bytes = 8192;
-    struct model_values images = whole_values(build, cs, "wal_fpi"), wal = whole_values(build, cs, "wal_lsn_bytes");
+    struct model_values images = whole_values(build, cs, "wal_fpi", NULL);
+    struct model_values wal = whole_values(build, cs, "wal_lsn_bytes", NULL);
     struct model_label named = label;
     named.subject = subject;
     if (images.count != wal.count || images.count == 0) {
@@ -339,13 +361,18 @@ void model_put_wal(struct model_build *build, const struct model_case *cs)
     const char *note = checkpoint_note(build, &checkpoints);
     for (size_t i = 0; i < sizeof whole_rows / sizeof *whole_rows; i++) {
         const struct whole_row *row = &whole_rows[i];
-        struct model_values values = whole_values(build, cs, row->metric);
-        model_put_sum(build, &(struct model_label){row->total, subject, row->unit, whole_method}, &values);
+        struct model_values values = whole_values(build, cs, row->metric, row->setup);
+        model_put_sum(
+            build, &(struct model_label){row->total, subject, row->unit, row->setup != NULL ? setup_method : whole_method},
+            &values);
         if (row->per_operation == NULL)
             continue;
         const char *unit = strcmp(row->unit, "bytes") == 0 ? "bytes" : "1";
         struct figure *figure =
-            model_put_ratio(build, &(struct model_label){row->per_operation, subject, unit, whole_ratio_method}, &values);
+            model_put_ratio(build,
+                            &(struct model_label){row->per_operation, subject, unit,
+                                                  row->setup != NULL ? setup_ratio_method : whole_ratio_method},
+                            &values);
         if (strncmp(row->metric, "wal", 3) == 0)
             model_note(build, figure, note);
     }

@@ -92,12 +92,10 @@ static void put_ready(struct model_build *build, const struct model_case *cs)
     (void)cs;
 }
 
-/* Read at quiet points only, so the last reading of each trial counts, whatever its phase. */
-static void put_backends(struct model_build *build, const struct model_case *cs)
+/* Read at quiet points only, so the first or last reading of each trial counts, whatever its phase. */
+static void put_backends(struct model_build *build, const struct model_case *cs, const char *name, const char *method,
+                         bool is_first)
 {
-    static const char method[] =
-        "Proportional anonymous memory of a backend: mean over a seeded sample of backends at the last quiet "
-        "point of each trial; mean over trials.";
     const struct study *study = build->study;
     struct model_values values = model_values_new(build, cs->count);
     const struct metric *metric = study_metric(study, study->subject, "backend_pss_anon_bytes");
@@ -108,23 +106,37 @@ static void put_backends(struct model_build *build, const struct model_case *cs)
         const struct sample *samples = metric == NULL ? NULL : study_samples(study, cs->trials[i]->id, metric->id, &count);
         const struct sample *how_many =
             sampled == NULL ? NULL : study_samples(study, cs->trials[i]->id, sampled->id, &sampled_count);
-        bool nobody = sampled_count > 0 && !(how_many[sampled_count - 1].value > 0);
-        if (count == 0 || nobody)
+        size_t at = is_first || count == 0 ? 0 : count - 1;
+        bool nobody = count == 0 && sampled_count > 0;
+        if (count == 0)
             model_values_lack(&values, cs->trials[i]->id,
                               nobody ? "there was no backend to read" : "no backend's memory was read at a quiet point");
         else
-            model_values_add(&values, cs->trials[i]->id, samples[count - 1].value, 0);
-        backends += sampled_count > 0 ? how_many[sampled_count - 1].value : 0;
+            model_values_add(&values, cs->trials[i]->id, samples[at].value, 0);
+        for (size_t k = 0; k < sampled_count; k++) /* read in the same pass */
+            backends += count > 0 && how_many[k].t_ns == samples[at].t_ns ? how_many[k].value : 0;
     }
-    struct figure *figure =
-        model_put_mean(build, &(struct model_label){"backend_pss_anon_bytes", study->subject, "bytes", method}, &values);
+    struct figure *figure = model_put_mean(build, &(struct model_label){name, study->subject, "bytes", method}, &values);
     if (figure != NULL && backends > 0)
         model_note(build, figure, pl_format(build->arena, "%.0f backends were read in all", backends));
+}
+
+void model_put_backends(struct model_build *build, const struct model_case *cs)
+{
+    put_backends(
+        build, cs, "backend_fresh_pss_anon_bytes",
+        "Proportional anonymous memory of a backend that has connected and prepared its statements and done nothing "
+        "else: mean over a seeded sample of backends at the first quiet point of each trial; mean over trials.",
+        true);
+    put_backends(
+        build, cs, "backend_pss_anon_bytes",
+        "Proportional anonymous memory of a backend: mean over a seeded sample of backends at the last quiet point of "
+        "each trial, after the load and before its connections were closed; mean over trials.",
+        false);
 }
 
 void model_put_footprint(struct model_build *build, const struct model_case *cs)
 {
     model_put_costs(build, cs);
     put_ready(build, cs);
-    put_backends(build, cs);
 }

@@ -204,9 +204,9 @@ static const char *step_subject(struct model_build *build, const struct model_ca
     const char *script_name = NULL, *step_name = NULL;
     for (size_t i = 0; i < study->script_count; i++) {
         const struct script_row *row = &study->scripts[i];
-        if (row->stage_id == cs->stage->id && row->script == script && row->step == -1)
+        if (row->case_id == cs->row->id && row->script == script && row->step == -1)
             script_name = row->name;
-        if (row->stage_id == cs->stage->id && row->script == script && row->step == step)
+        if (row->case_id == cs->row->id && row->script == script && row->step == step)
             step_name = row->name;
     }
     if (script_name == NULL && script == 0)

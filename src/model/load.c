@@ -236,4 +236,5 @@ void model_put_load(struct model_build *build, const struct model_case *cs)
     put_cpu_per_operation(build, cs, build->study->subject);
     put_client(build, cs);
     model_put_wal(build, cs);
+    model_put_backends(build, cs);
 }

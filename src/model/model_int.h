@@ -108,6 +108,7 @@ int64_t model_completed_in_window(const struct study *study, int64_t trial_id);
 
 /* --- one file per group of stages --- */
 void model_put_hardware(struct model_build *build, const struct model_case *cs);
+void model_put_backends(struct model_build *build, const struct model_case *cs); /* memory of single backends */
 void model_put_footprint(struct model_build *build, const struct model_case *cs);
 void model_put_load(struct model_build *build, const struct model_case *cs);
 void model_put_storage(struct model_build *build, const struct model_case *cs);

@@ -3,6 +3,8 @@
 
 #include <math.h>
 
+#include "base/clock.h"
+
 #include "base/ban.h"
 
 struct readings {
@@ -29,10 +31,14 @@ static bool has_window(const struct trial_row *trial)
     return trial->measure_start_ns > 0 && trial->measure_end_ns > trial->measure_start_ns;
 }
 
+/* The reading at the end of the window ends a moment after it; it counts with its own time, so differences stay exact. */
+#define EDGE_NS (100 * PL_NS_PER_MS)
+
 static bool is_inside(const struct trial_row *trial, const struct sample *sample)
 {
     if (has_window(trial))
-        return sample->t_ns >= trial->measure_start_ns && sample->t_ns <= trial->measure_end_ns;
+        return sample->phase != PHASE_AFTER && sample->t_ns >= trial->measure_start_ns &&
+               sample->t_ns <= trial->measure_end_ns + EDGE_NS;
     return sample->phase == PHASE_MEASURE;
 }
 

@@ -14,7 +14,6 @@ static const struct quantity {
     {"Together", "memory_bytes", "memory_max_bytes"},
     {"File cache, beside it", "memory_cache_bytes", "memory_cache_max_bytes"},
     {"As top would add it up", "memory_top_bytes", NULL},
-    {"One backend's own memory", "backend_pss_anon_bytes", NULL},
     {"CPU", "cpu_cores", NULL},
     {"Connections", "connections", "connections_max"},
     {"Transactions", "transactions_per_min", NULL},

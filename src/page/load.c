@@ -40,6 +40,8 @@ static const struct load_column cost_columns[] = {
     {"Kernel memory", "@", "memory_kernel_bytes", DOC_VALUE},
     {"File cache", "@", "memory_cache_bytes", DOC_VALUE},
     {"Connections", "@", "connections", DOC_VALUE},
+    {"One backend, fresh", "@", "backend_fresh_pss_anon_bytes", DOC_VALUE},
+    {"One backend, after the load", "@", "backend_pss_anon_bytes", DOC_VALUE},
 };
 static const struct load_column arrival_columns[] = {
     {"Due", "", "due", DOC_VALUE},

@@ -101,7 +101,7 @@ struct slice {
 
 /* Names a script or step index for people. */
 struct script_row {
-    int64_t stage_id;
+    int64_t case_id;
     int script, step; /* step -1 names the script itself */
     const char *name; /* "tpcb-like"; for a step its text, shortened */
 };

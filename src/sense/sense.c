@@ -87,6 +87,11 @@ static void sense_take(struct sense *sense, enum sense_depth depth, int64_t tria
     pass->trial_id = trial_id;
     pass->phase = phase;
     pass->quiet_end_ns = start_ns + sense->quiet_budget_ns;
+    if (depth == SENSE_BACKENDS) {
+        for (int i = 0; i < sense->service_count; i++)
+            sense_service_read_backends(&sense->services[i], pass);
+        return;
+    }
     sense_host_read(&sense->host, pass);
     for (int i = 0; i < sense->service_count; i++) {
         struct sense_service *service = &sense->services[i];
@@ -418,6 +423,11 @@ static enum pl_code put_relations(struct sense *sense, const struct sense_servic
             return err->code;
     }
     return PL_OK;
+}
+
+void sense_backends(struct sense *sense, enum phase phase)
+{
+    request(sense, SENSE_BACKENDS, phase);
 }
 
 enum pl_code sense_quiet(struct sense *sense, enum phase phase, struct sink *sink, struct pl_err *err)

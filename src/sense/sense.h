@@ -53,6 +53,10 @@ void sense_mark(struct sense *sense, enum phase phase);
  * declared to the sink. Conducting thread; blocks for the reading. */
 PL_MUST_CHECK enum pl_code sense_quiet(struct sense *sense, enum phase phase, struct sink *sink, struct pl_err *err);
 
+/* Only the memory of backends: Pss_Anon of a seeded sample within the budget. For the moments when the load's connections
+ * are open and nothing is under way: before it starts and after it ended. Conducting thread; blocks for the reading. */
+void sense_backends(struct sense *sense, enum phase phase);
+
 /* Moves what was read to the sink. When the ring was full meanwhile, also says how many samples are lost (sense_dropped).
  */
 PL_MUST_CHECK enum pl_code sense_poll(struct sense *sense, struct sink *sink, struct pl_err *err);

@@ -56,10 +56,11 @@ PL_MUST_CHECK enum pl_code sense_registry_tell(struct sense_registry *registry, 
 /* ---- the pass (registry.c) ---- */
 
 enum sense_depth {
-    SENSE_TICK,  /* under load, every interval: what costs next to nothing */
-    SENSE_SLOW,  /* the tick of every other second: more files of single processes */
-    SENSE_MARK,  /* everything but what disturbs */
-    SENSE_QUIET, /* that as well */
+    SENSE_BACKENDS, /* the memory of a sample of backends and nothing else */
+    SENSE_TICK,     /* under load, every interval: what costs next to nothing */
+    SENSE_SLOW,     /* the tick of every other second: more files of single processes */
+    SENSE_MARK,     /* everything but what disturbs */
+    SENSE_QUIET,    /* that as well */
 };
 #define SENSE_SLOW_NS (2 * INT64_C(1000000000))
 
@@ -236,6 +237,8 @@ void sense_service_init(struct sense_service *service, const struct sense_target
                         struct sense_registry *registry, struct sense_pass *pass);
 void sense_service_release(struct sense_service *service);
 void sense_service_read(struct sense_service *service, struct sense_pass *pass); /* all but its PostgreSQL */
+/* The memory of a sample of its backends alone. */
+void sense_service_read_backends(struct sense_service *service, struct sense_pass *pass);
 
 /* ---- the tool (tool.c) ---- */
 

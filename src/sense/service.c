@@ -369,8 +369,10 @@ static void read_pressure(struct sense_service *service, struct sense_pass *pass
     }
 }
 
-static void read_backends_pss(struct sense_service *service, struct sense_pass *pass)
+void sense_service_read_backends(struct sense_service *service, struct sense_pass *pass)
 {
+    if (service->meters[SERVICE_BACKEND_PSS].id == 0)
+        return;
     struct sense_pids pids = {0};
     bool found = true;
     if (service->postgres != NULL)
@@ -418,8 +420,8 @@ void sense_service_read(struct sense_service *service, struct sense_pass *pass)
     if (service->group.io)
         read_group_io(service, pass);
     read_pressure(service, pass);
-    if (pass->depth == SENSE_QUIET && service->meters[SERVICE_BACKEND_PSS].id != 0)
-        read_backends_pss(service, pass);
+    if (pass->depth == SENSE_QUIET)
+        sense_service_read_backends(service, pass);
     if (pass->depth == SENSE_QUIET && service->meters[SERVICE_PSS_ANON].id != 0)
         read_whole_pss(service, pass);
 }

@@ -182,12 +182,12 @@ static void read_case(struct load *load, struct row *row)
 static void read_script(struct load *load, struct row *row)
 {
     struct script_row *script = list_add(load, &load->scripts);
-    *script = (struct script_row){.stage_id = row_i64(row, 0, 1, INT64_MAX),
+    *script = (struct script_row){.case_id = row_i64(row, 0, 1, INT64_MAX),
                                   .script = row_int(row, 1, 0),
                                   .step = row_int(row, 2, -1),
                                   .name = row_text(row, 3)};
-    if (load->err->code == PL_OK && !id_is_in(load->stage_ids, load->stages.count, script->stage_id))
-        row_bad(row, "there is no stage %lld", (long long)script->stage_id);
+    if (load->err->code == PL_OK && !id_is_in(load->case_ids, load->cases.count, script->case_id))
+        row_bad(row, "there is no case %lld", (long long)script->case_id);
 }
 
 static void read_trial(struct load *load, struct row *row)
@@ -365,7 +365,7 @@ static void load_tables(struct load *load)
     load_query(load, "case_param", "SELECT case_id, position, name, value FROM case_param ORDER BY case_id, position",
                read_case_param);
     params_attach(load);
-    load_query(load, "script", "SELECT stage_id, script, step, name FROM script ORDER BY stage_id, script, step",
+    load_query(load, "script", "SELECT case_id, script, step, name FROM script ORDER BY case_id, script, step",
                read_script);
     load_query(load, "trial", "SELECT " TRIAL_COLUMNS " FROM trial NOT INDEXED ORDER BY ordinal", read_trial);
     load->trial_ids = ids_sorted(load, &load->trials, "trial");

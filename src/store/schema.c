@@ -57,11 +57,11 @@ const struct schema_object store_schema[] = {
                    "    PRIMARY KEY (case_id, position)\n"
                    ") STRICT, WITHOUT ROWID"},
     {"script", "CREATE TABLE script (\n"
-               "    stage_id INTEGER NOT NULL REFERENCES stage (id),\n"
+               "    case_id INTEGER NOT NULL REFERENCES case_row (id),\n"
                "    script INTEGER NOT NULL CHECK (script >= 0),\n"
                "    step INTEGER NOT NULL CHECK (step >= -1), -- -1 names the script itself\n"
                "    name TEXT NOT NULL,\n"
-               "    PRIMARY KEY (stage_id, script, step)\n"
+               "    PRIMARY KEY (case_id, script, step)\n"
                ") STRICT, WITHOUT ROWID"},
     {"trial", "CREATE TABLE trial (\n"
               "    id INTEGER PRIMARY KEY CHECK (id > 0),\n"

@@ -19,7 +19,7 @@ static const char *const statement_texts[STATEMENT_COUNT] = {
     [PUT_STAGE_PARAM] = "INSERT INTO stage_param (stage_id, position, name, value) VALUES (?, ?, ?, ?)",
     [PUT_CASE] = "INSERT INTO case_row (id, stage_id, ordinal, label) VALUES (?, ?, ?, ?)",
     [PUT_CASE_PARAM] = "INSERT INTO case_param (case_id, position, name, value) VALUES (?, ?, ?, ?)",
-    [PUT_SCRIPT] = "INSERT INTO script (stage_id, script, step, name) VALUES (?, ?, ?, ?)",
+    [PUT_SCRIPT] = "INSERT INTO script (case_id, script, step, name) VALUES (?, ?, ?, ?)",
     [PUT_TRIAL] = INSERT_TRIAL,
     /* its columns in the order of TRIAL_COLUMNS, so that one function binds both statements */
     [UPDATE_TRIAL] = "UPDATE trial SET case_id = ?2, iteration = ?3, ordinal = ?4, attempt = ?5, state = ?6, why = ?7, "
@@ -272,7 +272,7 @@ enum pl_code store_put_script(struct store *store, const struct script_row *scri
     if (code != PL_OK)
         return code;
     struct binding binding = binding_start(store, PUT_SCRIPT);
-    binding_i64(&binding, script->stage_id);
+    binding_i64(&binding, script->case_id);
     binding_i64(&binding, script->script);
     binding_i64(&binding, script->step);
     binding_text(&binding, script->name);

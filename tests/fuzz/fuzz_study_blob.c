@@ -53,7 +53,7 @@ static void sound_write(struct store *store, struct pl_err *err)
     const struct stage_row stage = {
         .id = 1, .kind = "clients", .name = "clients", .question = "?", .params = params, .param_count = 2};
     const struct case_row row = {.id = 1, .stage_id = 1, .label = "clients=16", .params = params, .param_count = 1};
-    const struct script_row script = {.stage_id = 1, .step = -1, .name = "tpcb-like"};
+    const struct script_row script = {.case_id = 1, .step = -1, .name = "tpcb-like"};
     must(store_put_head(store, &head, err) == PL_OK && store_put_facts(store, &fact, 1, err) == PL_OK);
     must(store_put_stage(store, &stage, err) == PL_OK && store_put_case(store, &row, err) == PL_OK);
     must(store_put_script(store, &script, err) == PL_OK);

@@ -60,8 +60,6 @@ static inline void full_footprint(struct synth *synth)
     trial->workers = 0;
     trial->event_loop = "";
     synth_sensors(synth, trial, 0.004, 100, 0.25);
-    synth_ends(synth, trial, "db", "backend_pss_anon_bytes", "bytes", METRIC_GAUGE, 1.4e6, 1.5e6);
-    synth_ends(synth, trial, "db", "backend_pss_anon_sampled", "count", METRIC_GAUGE, 3, 4);
 }
 
 static inline void full_clients(struct synth *synth)
@@ -78,9 +76,9 @@ static inline void full_clients(struct synth *synth)
     };
     int64_t ids[4], stage = synth_stage(synth, "clients", "How much does it do, over the number of clients?",
                                         "script=select-only clients=1 protocol=prepared for=3s warm_up=1s iterations=3");
-    synth_script(synth, stage, 0, -1, "select-only");
     for (size_t i = 0; i < 4; i++)
         ids[i] = synth_case(synth, stage, cases[i].label);
+    synth_script(synth, ids[0], 0, -1, "select-only");
     for (int iteration = 0; iteration < 3; iteration++)
         for (size_t i = 0; i < 4; i++) {
             struct trial_row *trial = synth_trial(synth, ids[i], iteration, 3, cases[i].clients);
@@ -120,16 +118,20 @@ static inline void full_rate_trial(struct synth *synth, const struct trial_row *
         part->ledger = (struct ledger){.completed = completed};
     }
     synth_sensors(synth, trial, 0.1 + rate / 1000.0, rate * 600.0, rate);
+    synth_ends(synth, trial, "db", "backend_pss_anon_bytes", "bytes", METRIC_GAUGE, 1.4e6, 1.9e6);
+    synth_ends(synth, trial, "db", "backend_pss_anon_sampled", "count", METRIC_GAUGE, 3, 4);
 }
 
 static inline void full_rate(struct synth *synth)
 {
     int64_t stage = synth_stage(synth, "rate", "What does it cost, and how fast does it answer, at a given rate?",
                                 "script=tpcb-like rate=50/s arrivals=poisson for=5s warm_up=1s iterations=2");
-    synth_script(synth, stage, 0, -1, "tpcb-like");
-    synth_script(synth, stage, 0, 0, "BEGIN");
-    synth_script(synth, stage, 0, 1, "UPDATE pgbench_accounts SET abalance = abalance + $1 WHERE aid = $2");
     int64_t low = synth_case(synth, stage, "rate=50/s"), high = synth_case(synth, stage, "rate=500/s");
+    for (int64_t id = low; id <= high; id++) {
+        synth_script(synth, id, 0, -1, "tpcb-like");
+        synth_script(synth, id, 0, 0, "BEGIN");
+        synth_script(synth, id, 0, 1, "UPDATE pgbench_accounts SET abalance = abalance + $1 WHERE aid = $2");
+    }
     for (int iteration = 0; iteration < 2; iteration++) {
         full_rate_trial(synth, synth_trial(synth, low, iteration, 5, 8), 50);
         full_rate_trial(synth, synth_trial(synth, high, iteration, 5, 8), 500);

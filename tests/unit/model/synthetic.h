@@ -134,9 +134,9 @@ static inline struct trial_row *synth_trial(struct synth *synth, int64_t case_id
     return trial;
 }
 
-static inline void synth_script(struct synth *synth, int64_t stage_id, int script, int step, const char *name)
+static inline void synth_script(struct synth *synth, int64_t case_id, int script, int step, const char *name)
 {
-    synth->scripts[synth->study.script_count++] = (struct script_row){stage_id, script, step, name};
+    synth->scripts[synth->study.script_count++] = (struct script_row){case_id, script, step, name};
 }
 
 static inline struct hist *synth_hist(struct synth *synth)

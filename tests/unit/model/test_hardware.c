@@ -36,7 +36,9 @@ static void test_footprint(void **state)
     assert_figure(fixture, "footprint", "", "db", "threads", 7);
     assert_figure(fixture, "footprint", "", "db", "file_descriptors", 120);
     assert_figure(fixture, "footprint", "", "db", "ready_ns", 412e6);
-    assert_figure(fixture, "footprint", "", "db", "backend_pss_anon_bytes", 1.5e6);
+    assert_figure(fixture, "rate", "rate=50/s", "db", "backend_fresh_pss_anon_bytes", 1.4e6);
+    assert_figure(fixture, "rate", "rate=50/s", "db", "backend_pss_anon_bytes", 1.9e6);
+    assert_absent(fixture, "clients", "script=tpcb-like clients=4", "db", "backend_pss_anon_bytes", "quiet point");
     assert_figure(fixture, "footprint", "", "tool", "cpu_cores", 0.3);
     assert_absent(fixture, "footprint", "", "db", "connections_waiting", "no sensor of db");
 }

@@ -25,16 +25,19 @@ static void test_window_uses_only_readings_inside(void **state)
     synth_sample(synth, trial, id, PHASE_MEASURE, start + PL_NS_PER_MS, 1000);
     synth_sample(synth, trial, id, PHASE_MEASURE, start + PL_NS_PER_S, 1500);
     synth_sample(synth, trial, id, PHASE_MEASURE, start + 3 * PL_NS_PER_S, 5000);
-    synth_sample(synth, trial, id, PHASE_MEASURE, start + 4 * PL_NS_PER_S + 1, 90000); /* the window has just ended */
+    /* the window ends at 4 s: the reading made at its end is ready a moment later, what comes later is not the window's */
+    synth_sample(synth, trial, id, PHASE_DRAIN, start + 4 * PL_NS_PER_S + 5 * PL_NS_PER_MS, 6000);
+    synth_sample(synth, trial, id, PHASE_AFTER, start + 4 * PL_NS_PER_S + 50 * PL_NS_PER_MS, 80000);
+    synth_sample(synth, trial, id, PHASE_DRAIN, start + 4 * PL_NS_PER_S + 101 * PL_NS_PER_MS, 90000);
     struct model_build build = build_of(synth);
     struct model_span span = model_read_window(&build, trial, "db", "cpu_ns");
     assert_null(span.why);
-    assert_close(span.delta, 4000, 0, 0);
-    assert_int_equal(span.to_ns - span.from_ns, 3 * PL_NS_PER_S - PL_NS_PER_MS); /* their own clock, not the window's */
+    assert_close(span.delta, 5000, 0, 0);
+    assert_int_equal(span.to_ns - span.from_ns, 4 * PL_NS_PER_S + 4 * PL_NS_PER_MS); /* their own clock, not the window's */
     struct model_gauge gauge = model_read_gauge(&build, trial, "db", "cpu_ns");
-    assert_close(gauge.mean, 2500, 0, 0);
-    assert_close(gauge.max, 5000, 0, 0);
-    assert_int_equal(gauge.count, 3);
+    assert_close(gauge.mean, 3375, 0, 0);
+    assert_close(gauge.max, 6000, 0, 0);
+    assert_int_equal(gauge.count, 4);
     synth_free(synth);
 }
 

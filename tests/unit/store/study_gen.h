@@ -77,7 +77,7 @@ GEN_UNUSED static void gen_stages(struct study *study, struct pl_rng *rng, const
     struct pl_arena *arena = study->arena;
     study->stage_count = (size_t)size->stages;
     study->case_count = (size_t)(size->stages * size->cases);
-    study->script_count = study->stage_count * 3;
+    study->script_count = study->case_count * 3;
     struct stage_row *stages = pl_alloc(arena, study->stage_count, sizeof *stages);
     struct case_row *cases = pl_alloc(arena, study->case_count, sizeof *cases);
     struct script_row *scripts = pl_alloc(arena, study->script_count, sizeof *scripts);
@@ -88,13 +88,15 @@ GEN_UNUSED static void gen_stages(struct study *study, struct pl_rng *rng, const
                                        .name = pl_format(arena, "stage %d", s),
                                        .question = gen_text(arena, rng, "what?")};
         stages[s].params = gen_params(arena, rng, &stages[s].param_count);
-        for (int i = 0; i < 3; i++)
-            scripts[s * 3 + i] = (struct script_row){
-                .stage_id = stages[s].id, .script = i / 2, .step = i % 2 - 1, .name = gen_text(arena, rng, "do")};
         for (int c = 0; c < size->cases; c++, at++) {
             cases[at] = (struct case_row){.id = (int64_t)at + 1, .stage_id = stages[s].id, .ordinal = c};
             cases[at].label = gen_text(arena, rng, "case");
             cases[at].params = gen_params(arena, rng, &cases[at].param_count);
+            for (size_t i = 0; i < 3; i++)
+                scripts[at * 3 + i] = (struct script_row){.case_id = cases[at].id,
+                                                          .script = (int)i / 2,
+                                                          .step = (int)i % 2 - 1,
+                                                          .name = gen_text(arena, rng, "do")};
         }
     }
     study->stages = stages;

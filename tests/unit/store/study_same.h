@@ -91,7 +91,7 @@ GEN_UNUSED static void gen_assert_plan(const struct study *a, const struct study
     }
     assert_int_equal(a->script_count, b->script_count);
     for (size_t i = 0; i < a->script_count; i++) {
-        assert_int_equal(a->scripts[i].stage_id, b->scripts[i].stage_id);
+        assert_int_equal(a->scripts[i].case_id, b->scripts[i].case_id);
         assert_int_equal(a->scripts[i].script, b->scripts[i].script);
         assert_int_equal(a->scripts[i].step, b->scripts[i].step);
         assert_string_equal(a->scripts[i].name, b->scripts[i].name);
