@@ -163,6 +163,10 @@ struct figure *model_put_ratio(struct model_build *build, const struct model_lab
     for (size_t i = 0; i < values->count; i++)
         moments_add(&moments, figure->value + (values->values[i] - figure->value * values->below[i]) / mean_below);
     figure_spread(figure, &moments);
+    if (figure->has_interval) { /* the mean above is r but for rounding */
+        figure->low = fmin(figure->low, figure->value);
+        figure->high = fmax(figure->high, figure->value);
+    }
     return figure;
 }
 

@@ -98,6 +98,10 @@ def test_commits_equal_the_servers(place):
         expect(completed > 100, f"{completed} transactions")
         expect(commits == completed + clients * per_client,
                f"{commits} commits, {completed} transactions, {clients} clients: {(commits - completed) / clients}")
+    with open(os.path.join(place.path, "p.json")) as file:
+        figures = json.load(file)["figures"]
+    per_operation = [figure["value"] for figure in figures if figure["name"] == "commits_per_operation"]
+    expect(per_operation == [1, 1, 1], f"commits per operation on the page: {per_operation}")
 
 
 def test_wal_equals_the_lsn_difference(place):

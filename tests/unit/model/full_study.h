@@ -118,6 +118,7 @@ static inline void full_rate_trial(struct synth *synth, const struct trial_row *
         part->ledger = (struct ledger){.completed = completed};
     }
     synth_sensors(synth, trial, 0.1 + rate / 1000.0, rate * 600.0, rate);
+    synth_ends(synth, trial, "load", "setup_transactions", "count", METRIC_GAUGE, 9, 9);
     synth_ends(synth, trial, "db", "backend_pss_anon_bytes", "bytes", METRIC_GAUGE, 1.4e6, 1.9e6);
     synth_ends(synth, trial, "db", "backend_pss_anon_sampled", "count", METRIC_GAUGE, 3, 4);
 }
