@@ -1,0 +1,182 @@
+/* A simulated server: `servers` of them behind one first-come-first-served queue, in virtual time. The next event is the
+ * end of a service (a heap holds those under way) or the worker's own deadline, whichever comes first; the clock jumps
+ * there. */
+#include <assert.h>
+#include <math.h>
+
+#include "base/arena.h"
+#include "base/rng.h"
+#include "load/load_int.h"
+
+#include "base/ban.h"
+
+struct sim_service {
+    int64_t end_ns;
+    uint64_t order; /* of two that end at the same time, the one that began first ends first */
+    uint32_t client;
+};
+
+struct driver_sim {
+    struct driver base;
+    struct load_sim law;
+    struct pl_rng rng;
+    int64_t now_ns;
+    int64_t stall_start_ns, stall_end_ns;
+    struct sim_service *heap; /* under way, the earliest end at [0] */
+    int busy;
+    uint64_t begun;
+    uint32_t *queue; /* ring of waiting clients */
+    int clients, queue_first, queue_count;
+};
+
+static struct driver_sim *sim_of(struct driver *driver)
+{
+    return (struct driver_sim *)driver;
+}
+
+static const char *sim_event_loop(void)
+{
+    return "virtual";
+}
+
+static enum pl_code sim_open(struct driver *driver, int clients, struct pl_err *err)
+{
+    (void)err;
+    struct driver_sim *sim = sim_of(driver);
+    sim->clients = clients;
+    sim->queue = pl_new((size_t)clients, sizeof *sim->queue);
+    sim->heap = pl_new((size_t)clients, sizeof *sim->heap);
+    return PL_OK;
+}
+
+static void sim_close(struct driver *driver)
+{
+    struct driver_sim *sim = sim_of(driver);
+    pl_free(sim->queue);
+    pl_free(sim->heap);
+    pl_free(sim);
+}
+
+static void sim_start(struct driver *driver, int64_t start_ns)
+{
+    struct driver_sim *sim = sim_of(driver);
+    sim->now_ns = start_ns;
+    sim->stall_start_ns = start_ns + sim->law.stall_at_ns;
+    sim->stall_end_ns = sim->stall_start_ns + sim->law.stall_ns;
+}
+
+static int64_t sim_now(struct driver *driver)
+{
+    return sim_of(driver)->now_ns;
+}
+
+static bool ends_before(const struct sim_service *a, const struct sim_service *b)
+{
+    return a->end_ns != b->end_ns ? a->end_ns < b->end_ns : a->order < b->order;
+}
+
+static void heap_push(struct driver_sim *sim, struct sim_service service)
+{
+    int at = sim->busy++;
+    while (at > 0 && ends_before(&service, &sim->heap[(at - 1) / 2])) {
+        sim->heap[at] = sim->heap[(at - 1) / 2];
+        at = (at - 1) / 2;
+    }
+    sim->heap[at] = service;
+}
+
+static struct sim_service heap_pop(struct driver_sim *sim)
+{
+    struct sim_service first = sim->heap[0], last = sim->heap[--sim->busy];
+    int at = 0;
+    for (;;) {
+        int child = 2 * at + 1;
+        if (child >= sim->busy)
+            break;
+        if (child + 1 < sim->busy && ends_before(&sim->heap[child + 1], &sim->heap[child]))
+            child++;
+        if (!ends_before(&sim->heap[child], &last))
+            break;
+        sim->heap[at] = sim->heap[child];
+        at = child;
+    }
+    sim->heap[at] = last;
+    return first;
+}
+
+static int64_t service_end_ns(struct driver_sim *sim)
+{
+    int64_t service_ns =
+        llround(sim->law.law == LOAD_SIM_CONSTANT ? sim->law.mean_service_ns
+                                                  : pl_rng_exponential(&sim->rng, sim->law.mean_service_ns));
+    int64_t begin_ns = sim->now_ns;
+    if (begin_ns >= sim->stall_start_ns && begin_ns < sim->stall_end_ns)
+        begin_ns = sim->stall_end_ns;
+    else if (begin_ns < sim->stall_start_ns && begin_ns + service_ns > sim->stall_start_ns)
+        service_ns += sim->stall_end_ns - sim->stall_start_ns;
+    return begin_ns + service_ns;
+}
+
+static void service_begin(struct driver_sim *sim, uint32_t client)
+{
+    heap_push(sim, (struct sim_service){.end_ns = service_end_ns(sim), .order = sim->begun++, .client = client});
+}
+
+static int64_t sim_submit(struct driver *driver, uint32_t client, const struct program *program, const struct step *step,
+                          const struct value *vars)
+{
+    (void)program;
+    (void)step;
+    (void)vars;
+    struct driver_sim *sim = sim_of(driver);
+    if (sim->busy < sim->law.servers) {
+        service_begin(sim, client);
+    } else {
+        assert(sim->queue_count < sim->clients);
+        sim->queue[(sim->queue_first + sim->queue_count++) % sim->clients] = client;
+    }
+    return sim->now_ns;
+}
+
+/* One end at a time: what the worker does about it happens at that very moment. */
+static int sim_wait(struct driver *driver, int64_t until_ns, struct driver_done *done, int capacity)
+{
+    (void)capacity;
+    struct driver_sim *sim = sim_of(driver);
+    if (sim->busy == 0 || sim->heap[0].end_ns > until_ns) {
+        if (until_ns > sim->now_ns)
+            sim->now_ns = until_ns;
+        return 0;
+    }
+    struct sim_service ended = heap_pop(sim);
+    sim->now_ns = ended.end_ns;
+    if (sim->queue_count > 0) {
+        uint32_t client = sim->queue[sim->queue_first];
+        sim->queue_first = (sim->queue_first + 1) % sim->clients;
+        sim->queue_count--;
+        service_begin(sim, client);
+    }
+    *done = (struct driver_done){.client = ended.client, .outcome = DRIVER_OK, .done_ns = ended.end_ns};
+    return 1;
+}
+
+static const struct driver_ops sim_ops = {
+    .name = "sim",
+    .virtual_time = true,
+    .event_loop = sim_event_loop,
+    .open = sim_open,
+    .close = sim_close,
+    .start = sim_start,
+    .now = sim_now,
+    .submit = sim_submit,
+    .wait = sim_wait,
+};
+
+struct driver *driver_sim_new(const struct driver_setup *setup)
+{
+    struct driver_sim *sim = pl_new(1, sizeof *sim);
+    sim->base.ops = &sim_ops;
+    sim->law = setup->spec->sim;
+    pl_rng_init(&sim->rng, setup->spec->seed, PL_RNG_SERVICE, (uint64_t)setup->worker);
+    return &sim->base;
+}

@@ -1,0 +1,597 @@
+/* The conducting side: sets the workers up, gathers what they record, and balances the books. */
+#include "load/load.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "base/clock.h"
+#include "base/limits.h"
+#include "load/load_int.h"
+#include "load/worker_int.h"
+
+#include "base/ban.h"
+
+enum {
+    MAX_CELLS = 32768, /* of all buffers of all workers; each is up to three mappings of memory, mostly untouched */
+    CLIENTS_PER_WORKER = 16,
+    LOOK_MS = 20
+};
+
+/* What a worker thread may do next. */
+enum load_gate {
+    GATE_CONNECT, /* open its connections, then wait */
+    GATE_RUN,     /* the clock was started */
+    GATE_CLOSE    /* close and end: not before all have ended, or it would disturb those that still measure */
+};
+
+struct load_thread {
+    struct load *load;
+    struct worker worker;
+    pthread_t thread;
+    bool is_running;   /* was created and not joined */
+    struct pl_err err; /* of opening; read after `reported` */
+};
+
+/* The slices of one interval of all workers together, for the live view. */
+struct load_picture {
+    int64_t start_ns, end_ns;
+    int parts; /* workers that are in it */
+    int64_t completed;
+    struct hist response;
+};
+
+struct load {
+    struct pl_arena *arena;
+    struct load_spec spec; /* a copy, defaults filled in */
+    struct load_shape shape;
+    struct load_thread *threads;
+    int thread_count;
+    atomic_int stop; /* as worker.stop */
+    atomic_int alive;
+    int give_up; /* as a const volatile int * for those who open connections; atomic access only */
+
+    pthread_mutex_t mutex; /* guards the next four */
+    pthread_cond_t changed;
+    enum load_gate gate;
+    int reported;
+    int64_t start_ns;
+
+    bool was_started;
+    const char *event_loop;
+    int64_t connect_start_ns, connect_end_ns;
+    struct ledger (*totals)[2]; /* of each script: due in warm-up, in the measured window */
+    int64_t completed_in_window;
+    struct load_picture picture;
+    double glance_per_s;
+    int64_t glance_p50_ns, glance_p99_ns;
+    int64_t glance_completed, glance_failed;
+};
+
+void *load_aligned(size_t count, size_t size)
+{
+    size_t bytes;
+    if (__builtin_mul_overflow(count, size, &bytes) || __builtin_add_overflow(bytes, 63, &bytes))
+        pl_panic("%zu items of %zu bytes", count, size);
+    bytes &= ~(size_t)63;
+    void *memory = aligned_alloc(64, bytes);
+    if (memory == NULL)
+        pl_panic("no memory: %zu bytes", bytes);
+    return memset(memory, 0, bytes);
+}
+
+/* ---- new ---- */
+
+static enum pl_code spec_check(const struct load_spec *spec, struct pl_err *err)
+{
+    if (spec->script_count < 1 || spec->script_count > PL_MAX_SCRIPTS)
+        return pl_err_set(err, PL_LIMIT, "a load has 1 to %d scripts, not %d", PL_MAX_SCRIPTS, spec->script_count);
+    if (spec->clients < 1 || spec->clients > PL_MAX_CLIENTS)
+        return pl_err_set(err, PL_LIMIT, "a load has 1 to %d clients, not %d", PL_MAX_CLIENTS, spec->clients);
+    if (spec->workers < 0 || spec->workers > PL_MAX_WORKERS)
+        return pl_err_set(err, PL_LIMIT, "a load has 0 to %d workers, not %d", PL_MAX_WORKERS, spec->workers);
+    for (int s = 0; s < spec->script_count; s++)
+        if (spec->scripts[s].weight < 1 || spec->scripts[s].program->io_step_count < 1)
+            return pl_err_set(err, PL_INPUT, "script \"%s\" needs a weight of at least 1 and at least one SQL command",
+                              spec->scripts[s].program->name);
+    if (spec->operations < 0 || (spec->operations == 0 && spec->measure_ns <= 0))
+        return pl_err_set(err, PL_INPUT, "a load needs a duration or a number of operations");
+    if (spec->warm_up_ns < 0 || spec->drain_ns < 0 || spec->slice_ns < 0 || spec->connect_timeout_ns < 0)
+        return pl_err_set(err, PL_INPUT, "a duration of the load is negative");
+    if (spec->open_loop && (spec->operations > 0 || !(spec->rate_per_s > 0)))
+        return pl_err_set(err, PL_INPUT, "an open loop has a rate above 0, and ends by time");
+    if (spec->driver == LOAD_SIM && (spec->sim.servers < 1 || !(spec->sim.mean_service_ns > 0)))
+        return pl_err_set(err, PL_INPUT, "a simulated server needs at least one server and a service time above 0");
+    return PL_OK;
+}
+
+static int workers_choose(const struct load_spec *spec)
+{
+    if (spec->workers > 0)
+        return spec->workers < spec->clients ? spec->workers : spec->clients;
+    if (spec->driver == LOAD_SIM)
+        return 1; /* its servers are per worker */
+    /* the server often shares the machine: a quarter of the cores, and no thread for a handful of clients */
+    int64_t by_cores = sysconf(_SC_NPROCESSORS_ONLN) / 4, by_clients = spec->clients / CLIENTS_PER_WORKER;
+    int64_t workers = by_cores < by_clients ? by_cores : by_clients;
+    return workers < 1 ? 1 : workers > PL_MAX_WORKERS ? PL_MAX_WORKERS : (int)workers;
+}
+
+static void spec_copy(struct load *load, const struct load_spec *spec)
+{
+    struct load_spec *copy = &load->spec;
+    *copy = *spec;
+    struct load_script *scripts = pl_alloc(load->arena, (size_t)spec->script_count, sizeof *scripts);
+    memcpy(scripts, spec->scripts, (size_t)spec->script_count * sizeof *scripts);
+    copy->scripts = scripts;
+    struct load_variable *variables = pl_alloc(load->arena, (size_t)spec->variable_count + 1, sizeof *variables);
+    for (int v = 0; v < spec->variable_count; v++) {
+        variables[v] = spec->variables[v];
+        variables[v].name = pl_strdup(load->arena, spec->variables[v].name);
+    }
+    copy->variables = variables;
+    copy->conninfo = pl_strdup(load->arena, spec->conninfo == NULL ? "" : spec->conninfo);
+    copy->workers = workers_choose(spec);
+    if (copy->slice_ns == 0)
+        copy->slice_ns = PL_NS_PER_S;
+    if (copy->connect_timeout_ns == 0)
+        copy->connect_timeout_ns = 30 * PL_NS_PER_S;
+}
+
+static void shape_init(struct load *load)
+{
+    struct load_shape *shape = &load->shape;
+    size_t count = (size_t)load->spec.script_count;
+    shape->scripts = load->spec.scripts;
+    shape->script_count = load->spec.script_count;
+    shape->first_cell = pl_alloc(load->arena, count, sizeof *shape->first_cell);
+    shape->first_variable = pl_alloc(load->arena, count, sizeof *shape->first_variable);
+    for (size_t s = 0; s < count; s++) {
+        const struct program *program = shape->scripts[s].program;
+        shape->weight_sum += shape->scripts[s].weight;
+        shape->first_cell[s] = shape->cell_count;
+        shape->cell_count += 1 + program->io_step_count;
+        shape->first_variable[s] = shape->variable_count;
+        shape->variable_count += program->variable_count;
+    }
+}
+
+static struct driver *driver_new(struct load *load, int worker)
+{
+    struct driver_setup setup = {
+        .spec = &load->spec, .worker = worker, .workers = load->spec.workers, .stop = &load->give_up};
+    switch (load->spec.driver) {
+    case LOAD_PG:
+        return driver_pg_new(&setup);
+    case LOAD_NULL:
+        return driver_null_new(&setup);
+    case LOAD_SIM:
+        return driver_sim_new(&setup);
+    }
+    pl_panic("no driver %d", (int)load->spec.driver);
+}
+
+enum pl_code load_new(const struct load_spec *spec, struct load **ret_load, struct pl_err *err)
+{
+    if (spec_check(spec, err) != PL_OK)
+        return err->code;
+    struct load *load = pl_new(1, sizeof *load);
+    load->arena = pl_arena_new();
+    spec_copy(load, spec);
+    shape_init(load);
+    size_t most = MAX_CELLS / ((size_t)2 * RECORDER_BUFFERS * (size_t)load->spec.workers);
+    if (load->shape.cell_count > most) {
+        pl_err_set(err, PL_LIMIT, "%zu scripts and SQL commands in all are too many for %d workers, which can record %zu",
+                   load->shape.cell_count, load->spec.workers, most);
+        pl_arena_free(load->arena);
+        pl_free(load);
+        return err->code;
+    }
+    load->totals = pl_new((size_t)load->spec.script_count, sizeof *load->totals);
+    hist_init_latency(&load->picture.response);
+    pthread_mutex_init(&load->mutex, NULL);
+    pthread_condattr_t attributes;
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&load->changed, &attributes);
+    pthread_condattr_destroy(&attributes);
+    atomic_init(&load->stop, 0);
+    atomic_init(&load->alive, load->spec.clients);
+    load->thread_count = load->spec.workers;
+    load->threads = load_aligned((size_t)load->thread_count, sizeof *load->threads);
+    for (int w = 0; w < load->thread_count; w++) {
+        load->threads[w].load = load;
+        worker_init(&load->threads[w].worker, &load->spec, &load->shape, w, load->thread_count, driver_new(load, w),
+                    &load->stop, &load->alive);
+    }
+    load->event_loop = load->threads[0].worker.driver->ops->event_loop();
+    *ret_load = load;
+    return PL_OK;
+}
+
+/* ---- connect and start ---- */
+
+static void *thread_main(void *argument)
+{
+    struct load_thread *thread = argument;
+    struct load *load = thread->load;
+    struct worker *worker = &thread->worker;
+    enum pl_code code = worker->driver->ops->open(worker->driver, worker->client_count, &thread->err);
+    pthread_mutex_lock(&load->mutex);
+    if (code != PL_OK)
+        __atomic_store_n(&load->give_up, 1, __ATOMIC_RELAXED);
+    load->reported++;
+    pthread_cond_broadcast(&load->changed);
+    while (load->gate == GATE_CONNECT)
+        pthread_cond_wait(&load->changed, &load->mutex);
+    bool is_run = load->gate == GATE_RUN;
+    int64_t start_ns = load->start_ns;
+    pthread_mutex_unlock(&load->mutex);
+    if (is_run)
+        worker_run(worker, start_ns);
+    pthread_mutex_lock(&load->mutex);
+    while (load->gate == GATE_RUN)
+        pthread_cond_wait(&load->changed, &load->mutex);
+    pthread_mutex_unlock(&load->mutex);
+    worker->driver->ops->close(worker->driver);
+    return NULL;
+}
+
+static void gate_set(struct load *load, enum load_gate gate, int64_t start_ns)
+{
+    pthread_mutex_lock(&load->mutex);
+    load->gate = gate;
+    load->start_ns = start_ns;
+    pthread_cond_broadcast(&load->changed);
+    pthread_mutex_unlock(&load->mutex);
+}
+
+static void threads_join(struct load *load)
+{
+    for (int w = 0; w < load->thread_count; w++)
+        if (load->threads[w].is_running) {
+            pthread_join(load->threads[w].thread, NULL);
+            load->threads[w].is_running = false;
+        }
+}
+
+static void threads_give_up(struct load *load)
+{
+    __atomic_store_n(&load->give_up, 1, __ATOMIC_RELAXED);
+    atomic_store(&load->stop, 2);
+    gate_set(load, GATE_CLOSE, 0);
+    threads_join(load);
+}
+
+/* Signals are the conductor's: a worker must not be the thread that takes one. */
+static int thread_create(struct load_thread *thread)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, &before);
+    int result = pthread_create(&thread->thread, NULL, thread_main, thread);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    thread->is_running = result == 0;
+    return result;
+}
+
+/* Waits until all threads have opened, or one could not; the first failing worker's error is the load's. */
+static enum pl_code threads_await(struct load *load, const volatile int *stop, struct pl_err *err)
+{
+    pthread_mutex_lock(&load->mutex);
+    while (load->reported < load->thread_count) {
+        int64_t look_ns = pl_clock_ns() + LOOK_MS * PL_NS_PER_MS;
+        struct timespec look = {.tv_sec = look_ns / PL_NS_PER_S, .tv_nsec = look_ns % PL_NS_PER_S};
+        pthread_cond_timedwait(&load->changed, &load->mutex, &look);
+        if (stop != NULL && __atomic_load_n(stop, __ATOMIC_RELAXED) != 0)
+            __atomic_store_n(&load->give_up, 1, __ATOMIC_RELAXED);
+    }
+    pthread_mutex_unlock(&load->mutex);
+    /* those that were only told to give up have nothing to say */
+    for (int pass = 0; pass < 2; pass++)
+        for (int w = 0; w < load->thread_count; w++) {
+            const struct pl_err *found = &load->threads[w].err;
+            if (err->code == PL_OK && found->code != PL_OK && (pass == 1 || found->code != PL_INTERRUPTED))
+                *err = *found;
+        }
+    if (err->code == PL_OK && __atomic_load_n(&load->give_up, __ATOMIC_RELAXED) != 0)
+        pl_err_set(err, PL_INTERRUPTED, "interrupted while connecting");
+    return err->code;
+}
+
+enum pl_code load_connect(struct load *load, const volatile int *stop, struct pl_err *err)
+{
+    assert(load->connect_start_ns == 0);
+    load->connect_start_ns = pl_clock_ns();
+    for (int w = 0; w < load->thread_count; w++) {
+        int result = thread_create(&load->threads[w]);
+        if (result != 0) {
+            for (; w < load->thread_count; w++)
+                load->threads[w].worker.driver->ops->close(load->threads[w].worker.driver);
+            threads_give_up(load);
+            return pl_err_os(err, PL_IO, result, "cannot start a load thread");
+        }
+    }
+    if (threads_await(load, stop, err) != PL_OK) {
+        threads_give_up(load);
+        return err->code;
+    }
+    load->connect_end_ns = pl_clock_ns();
+    return PL_OK;
+}
+
+void load_start(struct load *load, int64_t start_ns)
+{
+    assert(load->connect_end_ns != 0 && !load->was_started);
+    load->was_started = true;
+    gate_set(load, GATE_RUN, start_ns);
+}
+
+void load_stop(struct load *load)
+{
+    int go_on = 0;
+    atomic_compare_exchange_strong(&load->stop, &go_on, 1);
+}
+
+/* ---- gathering ---- */
+
+static void picture_publish(struct load *load)
+{
+    struct load_picture *picture = &load->picture;
+    if (picture->parts == 0)
+        return;
+    load->glance_per_s = (double)picture->completed * (double)PL_NS_PER_S / (double)(picture->end_ns - picture->start_ns);
+    load->glance_p50_ns = hist_quantile(&picture->response, 0.5);
+    load->glance_p99_ns = hist_quantile(&picture->response, 0.99);
+    hist_clear(&picture->response);
+    picture->completed = picture->parts = 0;
+}
+
+/* Slices of the workers that end together are looked at together, when all are there or one of a later interval comes. */
+static void picture_add(struct load *load, const struct recorder_buffer *buffer)
+{
+    struct load_picture *picture = &load->picture;
+    if (buffer->end_ns > picture->end_ns) {
+        picture_publish(load);
+        picture->start_ns = buffer->start_ns;
+        picture->end_ns = buffer->end_ns;
+    }
+    if (buffer->end_ns < picture->end_ns || buffer->end_ns == buffer->start_ns)
+        return;
+    for (size_t half = 0; half < 2; half++)
+        for (int s = 0; s < load->shape.script_count; s++) {
+            const struct recorder_cell *cell = &buffer->cells[half * load->shape.cell_count + load->shape.first_cell[s]];
+            picture->completed += cell->ledger.completed;
+            hist_merge(&picture->response, &cell->response);
+        }
+    if (++picture->parts == load->thread_count)
+        picture_publish(load);
+}
+
+static bool ledger_is_empty(const struct ledger *ledger)
+{
+    return ledger->due == 0 && ledger->completed == 0 && ledger->failed == 0 && ledger->skipped == 0 &&
+           ledger->expired == 0 && ledger->unfinished == 0;
+}
+
+static void totals_add(struct load *load, const struct recorder_buffer *buffer, int half, int script,
+                       const struct ledger *ledger)
+{
+    ledger_add(&load->totals[script][half], ledger);
+    load->glance_completed += ledger->completed;
+    load->glance_failed += ledger->failed;
+    if (buffer->during == PHASE_MEASURE)
+        load->completed_in_window += ledger->completed;
+}
+
+/* One cell as a slice. The operations due in the phase of the slice itself are stated even when there were none: an
+ * interval in which nothing happened is a fact too. */
+static void cell_push(struct load *load, const struct recorder_buffer *buffer, struct slice *slice, struct sink *sink,
+                      struct pl_err *err)
+{
+    int half = slice->due_in == PHASE_MEASURE;
+    const struct recorder_cell *cell = &buffer->cells[(size_t)half * load->shape.cell_count +
+                                                      load->shape.first_cell[slice->script] + (size_t)(slice->step + 1)];
+    slice->ledger = cell->ledger;
+    slice->service = &cell->service;
+    slice->response = slice->step < 0 ? &cell->response : NULL;
+    slice->lateness = slice->step < 0 ? &cell->lateness : NULL;
+    if (slice->step < 0)
+        totals_add(load, buffer, half, slice->script, &cell->ledger);
+    bool is_own_phase = slice->due_in == (buffer->during == PHASE_WARM_UP ? PHASE_WARM_UP : PHASE_MEASURE);
+    bool is_stated = slice->step < 0 && is_own_phase && buffer->end_ns > buffer->start_ns;
+    if (err->code == PL_OK && (is_stated || !ledger_is_empty(&cell->ledger)))
+        sink->slice(sink->ctx, slice, err);
+}
+
+static void buffer_push(struct load *load, int64_t trial_id, const struct recorder_buffer *buffer, struct sink *sink,
+                        struct pl_err *err)
+{
+    struct slice slice = {
+        .trial_id = trial_id, .start_ns = buffer->start_ns, .end_ns = buffer->end_ns, .during = buffer->during};
+    for (int half = 0; half < 2; half++) {
+        slice.due_in = half == 1 ? PHASE_MEASURE : PHASE_WARM_UP;
+        for (slice.script = 0; slice.script < load->shape.script_count; slice.script++) {
+            int steps = (int)load->shape.scripts[slice.script].program->io_step_count;
+            for (slice.step = -1; slice.step < steps; slice.step++)
+                cell_push(load, buffer, &slice, sink, err);
+        }
+    }
+}
+
+/* Goes on after an error of the sink: the books must be complete. */
+static void slices_take(struct load *load, int64_t trial_id, struct sink *sink, struct pl_err *err)
+{
+    for (int w = 0; w < load->thread_count; w++) {
+        struct recorder *recorder = &load->threads[w].worker.recorder;
+        struct recorder_buffer *buffer;
+        while ((buffer = recorder_take(recorder)) != NULL) {
+            picture_add(load, buffer);
+            buffer_push(load, trial_id, buffer, sink, err);
+            recorder_give(recorder, buffer);
+        }
+    }
+}
+
+static bool workers_ended(const struct load *load)
+{
+    for (int w = 0; w < load->thread_count; w++)
+        if (!atomic_load_explicit(&load->threads[w].worker.ended, memory_order_acquire))
+            return false;
+    return true;
+}
+
+enum pl_code load_poll(struct load *load, int64_t trial_id, struct sink *sink, struct load_glance *ret_glance,
+                       struct pl_err *err)
+{
+    bool ended = workers_ended(load); /* before the rings are emptied: then they are empty for good */
+    slices_take(load, trial_id, sink, err);
+    int phase = PHASE_AFTER;
+    for (int w = 0; w < load->thread_count; w++) {
+        int seen = atomic_load_explicit(&load->threads[w].worker.phase_seen, memory_order_relaxed);
+        phase = seen < phase ? seen : phase;
+    }
+    *ret_glance = (struct load_glance){.phase = ended ? PHASE_AFTER : (enum phase)phase,
+                                       .completed_per_s = load->glance_per_s,
+                                       .p50_ns = load->glance_p50_ns,
+                                       .p99_ns = load->glance_p99_ns,
+                                       .completed = load->glance_completed,
+                                       .failed = load->glance_failed,
+                                       .ended = ended};
+    return err->code;
+}
+
+/* ---- finish ---- */
+
+static int64_t later(int64_t a_ns, int64_t b_ns)
+{
+    return a_ns > b_ns ? a_ns : b_ns;
+}
+
+static void result_gather(const struct load *load, struct load_result *result)
+{
+    *result = (struct load_result){.connect_start_ns = load->connect_start_ns,
+                                   .connect_end_ns = load->connect_end_ns,
+                                   .workers = load->thread_count,
+                                   .event_loop = load->event_loop,
+                                   .clients_lost = load->spec.clients - atomic_load(&load->alive),
+                                   .completed_in_window = load->completed_in_window};
+    bool was_measured = false;
+    for (int w = 0; w < load->thread_count; w++) {
+        const struct worker *worker = &load->threads[w].worker;
+        was_measured = was_measured || worker->measure_end_ns > worker->measure_start_ns;
+        result->warm_up_start_ns = worker->start_ns;
+        result->measure_start_ns = worker->measure_start_ns;
+        result->measure_end_ns = later(result->measure_end_ns, worker->measure_end_ns);
+        result->drain_end_ns = later(result->drain_end_ns, worker->drain_end_ns);
+        result->cpu_ns += worker->cpu_ns;
+        result->window_cpu_ns += worker->window_cpu_ns;
+    }
+    if (!was_measured) /* it was stopped before */
+        result->measure_start_ns = result->measure_end_ns = 0;
+    result->window_ns = result->measure_end_ns - result->measure_start_ns;
+    for (int s = 0; s < load->spec.script_count; s++) {
+        ledger_add(&result->warm_up, &load->totals[s][0]);
+        ledger_add(&result->measured, &load->totals[s][1]);
+    }
+    ledger_add(&result->total, &result->warm_up);
+    ledger_add(&result->total, &result->measured);
+}
+
+enum { FAULT_ENTRIES = RECORDER_FAULTS + PHASE_COUNT };
+
+/* Takes all entries of one phase and code out of the workers' tables; the earliest one's text stands for them. */
+static struct fault fault_take(struct load *load, enum phase phase, const char *code)
+{
+    struct fault fault = {.source = "load", .phase = phase};
+    for (int i = 0; i < load->thread_count * FAULT_ENTRIES; i++) {
+        struct recorder_fault *entry = &load->threads[i / FAULT_ENTRIES].worker.recorder.faults[i % FAULT_ENTRIES];
+        if (entry->count == 0 || entry->phase != phase || strcmp(entry->code, code) != 0)
+            continue;
+        if (fault.count == 0 || entry->first_ns < fault.first_ns) {
+            fault.first_ns = entry->first_ns;
+            fault.code = entry->code;
+            fault.example = entry->example;
+        }
+        fault.count += entry->count;
+        entry->count = 0;
+    }
+    return fault;
+}
+
+static void faults_push(struct load *load, int64_t trial_id, struct sink *sink, struct pl_err *err)
+{
+    for (int i = 0; i < load->thread_count * FAULT_ENTRIES && err->code == PL_OK; i++) {
+        const struct recorder_fault *entry = &load->threads[i / FAULT_ENTRIES].worker.recorder.faults[i % FAULT_ENTRIES];
+        if (entry->count == 0)
+            continue;
+        struct fault fault = fault_take(load, entry->phase, entry->code);
+        fault.trial_id = trial_id;
+        sink->fault(sink->ctx, &fault, err);
+    }
+}
+
+static enum pl_code books_check(const struct load *load, const struct load_result *result, struct pl_err *err)
+{
+    struct worker_count count = {0};
+    for (int w = 0; w < load->thread_count; w++) {
+        const struct worker_count *one = &load->threads[w].worker.count;
+        count.due += one->due;
+        count.completed += one->completed;
+        count.failed += one->failed;
+        count.unfinished += one->unfinished;
+        count.never_started += one->never_started;
+    }
+    for (int s = 0; s < load->spec.script_count; s++)
+        for (int half = 0; half < 2; half++)
+            if (!ledger_balances(&load->totals[s][half]))
+                return pl_err_set(err, PL_BALANCE, "the ledger of script \"%s\" does not balance",
+                                  load->spec.scripts[s].program->name);
+    const struct ledger *total = &result->total;
+    if (!ledger_balances(total) || total->due != count.due || total->completed != count.completed ||
+        total->failed != count.failed || total->unfinished != count.unfinished ||
+        total->never_started != count.never_started)
+        return pl_err_set(err, PL_BALANCE, "the slices hold %lld due and %lld completed, the engine counted %lld and %lld",
+                          (long long)total->due, (long long)total->completed, (long long)count.due,
+                          (long long)count.completed);
+    return PL_OK;
+}
+
+enum pl_code load_finish(struct load *load, int64_t trial_id, struct sink *sink, struct load_result *ret_result,
+                         struct pl_err *err)
+{
+    assert(load->was_started);
+    gate_set(load, GATE_CLOSE, 0);
+    threads_join(load);
+    slices_take(load, trial_id, sink, err);
+    faults_push(load, trial_id, sink, err);
+    result_gather(load, ret_result);
+    books_check(load, ret_result, err);
+    return err->code;
+}
+
+void load_free(struct load *load)
+{
+    if (load == NULL)
+        return;
+    bool has_drivers = load->connect_start_ns == 0;
+    threads_give_up(load);
+    for (int w = 0; w < load->thread_count; w++) {
+        struct worker *worker = &load->threads[w].worker;
+        if (has_drivers)
+            worker->driver->ops->close(worker->driver);
+        worker_release(worker);
+    }
+    hist_release(&load->picture.response);
+    pthread_cond_destroy(&load->changed);
+    pthread_mutex_destroy(&load->mutex);
+    pl_free(load->totals);
+    pl_free(load->threads);
+    pl_arena_free(load->arena);
+    pl_free(load);
+}

@@ -1,0 +1,91 @@
+/* What one worker writes down: counts and histograms of the current slice, and faults.
+ *
+ * A slice is a buffer from a small pool. When a slice ends, its buffer goes to the conductor through one ring and a cleared
+ * one comes back through another; while there is none the slice simply goes on (it gets longer, nothing is lost). Changes
+ * of phase always get a buffer: as many as there are changes to come are kept back.
+ *
+ * Worker thread only, except recorder_take and recorder_give (conductor). No allocation after init. */
+#ifndef PL_LOAD_RECORDER_INT_H
+#define PL_LOAD_RECORDER_INT_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/ring.h"
+#include "load/driver.h"
+#include "load/load_int.h"
+#include "record/record.h"
+
+enum {
+    RECORDER_BUFFERS = 6,
+    RECORDER_PHASE_CHANGES = 2, /* to MEASURE, to DRAIN */
+    RECORDER_FAULTS = 64,       /* different (phase, code); one more for each phase counts the OTHER ones */
+    RECORDER_EXAMPLE_BYTES = 200
+};
+
+/* A whole operation, or one I/O step (service only, and of the ledger only completed and failed). */
+struct recorder_cell {
+    struct ledger ledger;
+    struct hist service, response, lateness;
+};
+
+struct recorder_buffer {
+    int64_t start_ns, end_ns;
+    enum phase during;
+    struct recorder_cell *cells; /* [due in warm-up, due in measure][shape->cell_count] */
+};
+
+struct recorder_fault {
+    enum phase phase;
+    char code[DRIVER_CODE_BYTES];
+    char example[RECORDER_EXAMPLE_BYTES];
+    int64_t count, first_ns;
+};
+
+struct recorder {
+    const struct load_shape *shape;
+    struct recorder_buffer *current;
+    int phase_changes_left;
+    bool patient;            /* virtual time: wait for the conductor rather than make a slice longer */
+    const atomic_int *hurry; /* patience ends when this is above 1 */
+    struct recorder_buffer *spare[RECORDER_BUFFERS];
+    int spare_count;
+    struct pl_ring full, empty; /* of struct recorder_buffer * */
+    struct recorder_buffer buffers[RECORDER_BUFFERS];
+    struct recorder_fault faults[RECORDER_FAULTS + PHASE_COUNT];
+    int fault_count; /* of the first RECORDER_FAULTS */
+};
+
+void recorder_init(struct recorder *recorder, const struct load_shape *shape, bool patient, const atomic_int *hurry);
+void recorder_release(struct recorder *recorder);
+
+void recorder_start(struct recorder *recorder, int64_t start_ns, enum phase phase);
+/* Ends the slice at at_ns and goes on in the same phase. */
+void recorder_cut(struct recorder *recorder, int64_t at_ns);
+/* The same, and the phase changes: at most RECORDER_PHASE_CHANGES times. */
+void recorder_cut_phase(struct recorder *recorder, int64_t at_ns, enum phase phase);
+/* Ends the last slice. */
+void recorder_finish(struct recorder *recorder, int64_t at_ns);
+
+/* due_in is PHASE_WARM_UP or PHASE_MEASURE. */
+static inline struct recorder_cell *recorder_cell(const struct recorder *recorder, enum phase due_in, int script, int step)
+{
+    const struct load_shape *shape = recorder->shape;
+    size_t index = (due_in == PHASE_MEASURE ? shape->cell_count : 0) + shape->first_cell[script];
+    return &recorder->current->cells[index + (size_t)(step + 1)];
+}
+
+void recorder_complete(struct recorder *recorder, enum phase due_in, int script, int64_t due_ns, int64_t sent_ns,
+                       int64_t done_ns);
+void recorder_step(struct recorder *recorder, enum phase due_in, int script, int io_index, int64_t service_ns);
+
+/* Counts a fault in the current phase; code and text (may be NULL) are copied, shortened. */
+void recorder_fault(struct recorder *recorder, enum phase phase, const char *code, const char *text, int64_t at_ns);
+
+/* Conductor: the oldest full buffer, or NULL; and back, cleared. */
+struct recorder_buffer *recorder_take(struct recorder *recorder);
+void recorder_give(struct recorder *recorder, struct recorder_buffer *buffer);
+
+#endif

@@ -1,0 +1,279 @@
+/* The conducting side: stopping, giving up, errors, what the live view is told. */
+#include "load_test.h"
+
+#include <math.h>
+
+static void test_stop_drains(void **state)
+{
+    (void)state;
+    for (int open_loop = 0; open_loop < 2; open_loop++) {
+        struct load_spec spec = open_loop ? open_spec() : sim_spec();
+        struct load_run run = {0};
+        struct load *load;
+        spec.driver = LOAD_NULL;
+        spec.workers = 2;
+        spec.measure_ns = 3600 * SEC;
+        spec.warm_up_ns = 10 * MS;
+        memory_sink_init(&run.memory);
+        assert_int_equal(load_new(&spec, &load, &run.err), PL_OK);
+        assert_int_equal(load_connect(load, NULL, &run.err), PL_OK);
+        int64_t start_ns = pl_clock_ns() + 30 * MS;
+        load_run_connected(load, start_ns, 1,
+                           &run); /* slices come late: stop is called after the first one at the earliest */
+        load_free(load);
+        assert_int_equal(run.code, PL_OK);
+        load_run_check(&run);
+        assert_true(run.result.measure_start_ns == start_ns + 10 * MS);
+        assert_true(run.result.measure_end_ns < start_ns + 3600 * SEC);
+        assert_int_equal(run.result.total.unfinished, run.result.total.never_started);
+        assert_true(run.result.total.completed > 0);
+        assert_int_equal(run.glance.phase, PHASE_AFTER);
+        assert_true(run.result.cpu_ns > 0 && run.result.window_cpu_ns <= run.result.cpu_ns);
+        load_run_release(&run);
+    }
+}
+
+static void test_stop_before_the_window(void **state)
+{
+    (void)state;
+    struct load_spec spec = open_spec();
+    struct load_run run = {0};
+    struct load *load;
+    spec.driver = LOAD_NULL;
+    spec.warm_up_ns = 3600 * SEC;
+    spec.slice_ns = 20 * MS;
+    memory_sink_init(&run.memory);
+    assert_int_equal(load_new(&spec, &load, &run.err), PL_OK);
+    assert_int_equal(load_connect(load, NULL, &run.err), PL_OK);
+    load_run_connected(load, pl_clock_ns(), 1, &run);
+    load_free(load);
+    assert_int_equal(run.code, PL_OK);
+    load_run_check(&run);
+    assert_int_equal(run.result.measure_start_ns, 0);
+    assert_int_equal(run.result.measure_end_ns, 0);
+    assert_int_equal(run.result.window_ns, 0);
+    assert_int_equal(run.result.measured.due, 0);
+    assert_true(run.result.warm_up.due > 0);
+    load_run_release(&run);
+}
+
+static void test_free_at_any_point(void **state)
+{
+    (void)state;
+    for (int point = 0; point < 5; point++) {
+        struct load_spec spec = point % 2 ? open_spec() : sim_spec();
+        struct load *load;
+        struct pl_err err = {0};
+        spec.workers = 3;
+        spec.measure_ns = 3600 * SEC;
+        spec.slice_ns = 10 * MS;
+        if (point == 4)
+            spec.driver = LOAD_NULL;
+        assert_int_equal(load_new(&spec, &load, &err), PL_OK);
+        if (point >= 1)
+            assert_int_equal(load_connect(load, NULL, &err), PL_OK);
+        if (point >= 2)
+            load_start(load, point == 3 ? START_NS : pl_clock_ns());
+        if (point >= 3)
+            pl_clock_sleep_until(pl_clock_ns() + 50 * MS); /* virtual time: the workers wait for somebody to take slices */
+        load_free(load);
+    }
+    load_free(NULL);
+}
+
+static void test_stop_while_connecting(void **state)
+{
+    (void)state;
+    struct load_spec spec = sim_spec();
+    struct load *load;
+    struct pl_err err = {0};
+    volatile int stop = 1;
+    spec.workers = 2;
+    assert_int_equal(load_new(&spec, &load, &err), PL_OK);
+    enum pl_code code = load_connect(load, &stop, &err);
+    assert_true(code == PL_INTERRUPTED || code == PL_OK); /* a driver without a network may have been quicker */
+    load_free(load);
+}
+
+static void test_wrong_specs(void **state)
+{
+    (void)state;
+    static const struct load_script weightless = {.program = &load_test_one, .weight = 0};
+    for (int i = 0; i < 12; i++) {
+        struct load_spec spec = i % 2 ? open_spec() : sim_spec();
+        struct load *load = NULL;
+        struct pl_err err = {0};
+        switch (i) {
+        case 0:
+            spec.clients = 0;
+            break;
+        case 1:
+            spec.rate_per_s = 0;
+            break;
+        case 2:
+            spec.clients = 100001;
+            break;
+        case 3:
+            spec.operations = 5;
+            break;
+        case 4:
+            spec.script_count = 0;
+            break;
+        case 5:
+            spec.rate_per_s = (double)NAN;
+            break;
+        case 6:
+            spec.scripts = &weightless;
+            spec.script_count = 1;
+            break;
+        case 7:
+            spec.measure_ns = 0;
+            break;
+        case 8:
+            spec.workers = 257;
+            break;
+        case 9:
+            spec.drain_ns = -1;
+            break;
+        case 10:
+            spec.sim.servers = 0;
+            break;
+        default:
+            spec.sim.mean_service_ns = 0;
+            break;
+        }
+        enum pl_code code = load_new(&spec, &load, &err);
+        assert_true(code == PL_INPUT || code == PL_LIMIT);
+        assert_true(err.what[0] != '\0');
+        assert_null(load);
+    }
+    struct load_spec spec = sim_spec();
+    struct load *load = NULL;
+    struct pl_err err = {0};
+    struct program huge = load_test_one;
+    const struct load_script script = {.program = &huge, .weight = 1};
+    huge.io_step_count = 60000;
+    spec.scripts = &script;
+    spec.script_count = 1;
+    assert_int_equal(load_new(&spec, &load, &err), PL_LIMIT);
+}
+
+static void test_more_workers_than_clients(void **state)
+{
+    (void)state;
+    struct load_spec spec = sim_spec();
+    struct load_run run;
+    spec.clients = 2;
+    spec.workers = 16;
+    load_run_virtual(&spec, &run);
+    load_run_check(&run);
+    assert_int_equal(run.result.workers, 2);
+    load_run_release(&run);
+    spec.workers = 0;
+    load_run_virtual(&spec, &run);
+    assert_int_equal(run.result.workers, 1);
+    load_run_release(&run);
+}
+
+/* The store fails at the n-th slice: the load still ends, and says so once. */
+static void test_sink_that_fails(void **state)
+{
+    (void)state;
+    for (size_t at = 1; at < 12; at += 5) {
+        struct load_spec spec = sim_spec();
+        struct load_run run = {0};
+        struct load *load;
+        memory_sink_init(&run.memory);
+        run.memory.fail_at = at;
+        struct sink sink = memory_sink(&run.memory);
+        spec.workers = 2;
+        assert_int_equal(load_new(&spec, &load, &run.err), PL_OK);
+        assert_int_equal(load_connect(load, NULL, &run.err), PL_OK);
+        load_start(load, START_NS);
+        enum pl_code code = PL_OK;
+        while (!run.glance.ended)
+            code = load_poll(load, 7, &sink, &run.glance, &run.err);
+        assert_true(code == PL_STORE || at > 1);
+        assert_int_equal(load_finish(load, 7, &sink, &run.result, &run.err), PL_STORE);
+        assert_int_equal(run.memory.slice_count, at - 1);
+        assert_true(ledger_balances(&run.result.total) && run.result.total.completed > 0);
+        load_free(load);
+        load_run_release(&run);
+    }
+}
+
+static void test_glance(void **state)
+{
+    (void)state;
+    struct load_spec spec = sim_spec();
+    struct load_run run = {0};
+    struct load *load;
+    spec.scripts = &load_test_script_one;
+    spec.script_count = 1;
+    spec.workers = 2;
+    spec.warm_up_ns = 0;
+    spec.drain_ns = 0;
+    spec.measure_ns = 4 * SEC;
+    spec.sim = (struct load_sim){.servers = 3, .mean_service_ns = 1e6, .law = LOAD_SIM_CONSTANT};
+    memory_sink_init(&run.memory);
+    assert_int_equal(load_new(&spec, &load, &run.err), PL_OK);
+    assert_int_equal(load_connect(load, NULL, &run.err), PL_OK);
+    load_run_connected(load, START_NS, 0, &run);
+    assert_int_equal(run.code, PL_OK);
+    /* the last whole slice: two workers with three servers and six clients each, 1 ms */
+    assert_close(run.glance.completed_per_s, 6000, 0, 0);
+    assert_close((double)run.glance.p50_ns, 2e6, 0.002, 0);
+    assert_close((double)run.glance.p99_ns, 2e6, 0.002, 0);
+    assert_true(run.glance.ended);
+    assert_int_equal(run.glance.completed, run.result.total.completed);
+    load_free(load);
+    load_run_release(&run);
+}
+
+/* Nobody takes slices for a while: they get longer, nothing is lost. */
+static void test_slow_conductor(void **state)
+{
+    (void)state;
+    struct load_spec spec = sim_spec();
+    struct load_run run = {0};
+    struct load *load;
+    spec.driver = LOAD_NULL;
+    spec.workers = 2;
+    spec.warm_up_ns = 50 * MS;
+    spec.measure_ns = 150 * MS;
+    spec.slice_ns = MS;
+    memory_sink_init(&run.memory);
+    struct sink sink = memory_sink(&run.memory);
+    assert_int_equal(load_new(&spec, &load, &run.err), PL_OK);
+    assert_int_equal(load_connect(load, NULL, &run.err), PL_OK);
+    load_start(load, pl_clock_ns());
+    pl_clock_sleep_until(pl_clock_ns() + 400 * MS);
+    do
+        assert_int_equal(load_poll(load, 7, &sink, &run.glance, &run.err), PL_OK);
+    while (!run.glance.ended);
+    assert_int_equal(load_finish(load, 7, &sink, &run.result, &run.err), PL_OK);
+    load_run_check(&run);
+    assert_true(run.result.total.completed > 0);
+    int64_t covered_ns = 0;
+    for (size_t i = 0; i < run.memory.slice_count; i++) {
+        const struct slice *slice = &run.memory.slices[i];
+        enum phase own = slice->during == PHASE_WARM_UP ? PHASE_WARM_UP : PHASE_MEASURE;
+        if (slice->step < 0 && slice->script == 0 && slice->due_in == own && slice->during != PHASE_DRAIN)
+            covered_ns += slice->end_ns - slice->start_ns;
+    }
+    assert_int_equal(covered_ns, 2 * 200 * MS); /* without gaps, and both phases apart */
+    load_free(load);
+    load_run_release(&run);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_stop_drains),       cmocka_unit_test(test_stop_before_the_window),
+        cmocka_unit_test(test_free_at_any_point), cmocka_unit_test(test_stop_while_connecting),
+        cmocka_unit_test(test_wrong_specs),       cmocka_unit_test(test_more_workers_than_clients),
+        cmocka_unit_test(test_sink_that_fails),   cmocka_unit_test(test_glance),
+        cmocka_unit_test(test_slow_conductor),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

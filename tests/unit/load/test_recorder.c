@@ -1,0 +1,203 @@
+/* Slices that cannot be handed over, phases that always can, and faults of more kinds than there is room for. */
+#include "load_test.h"
+
+#include <stdio.h>
+
+#include "load/recorder_int.h"
+
+struct fixture {
+    size_t first[2];
+    struct load_script scripts[2];
+    struct load_shape shape;
+    atomic_int hurry;
+    struct recorder recorder;
+};
+
+static int setup(void **state)
+{
+    static struct fixture *fixture;
+    fixture = aligned_alloc(64, (sizeof *fixture + 63) / 64 * 64);
+    memset(fixture, 0, sizeof *fixture);
+    fixture->scripts[0] = (struct load_script){&load_test_one, 1};
+    fixture->scripts[1] = (struct load_script){&load_test_three, 1};
+    fixture->first[1] = 2;
+    fixture->shape = (struct load_shape){.scripts = fixture->scripts,
+                                         .script_count = 2,
+                                         .weight_sum = 2,
+                                         .first_cell = fixture->first,
+                                         .cell_count = 6,
+                                         .first_variable = fixture->first};
+    recorder_init(&fixture->recorder, &fixture->shape, false, &fixture->hurry);
+    recorder_start(&fixture->recorder, 100, PHASE_WARM_UP);
+    *state = fixture;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct fixture *fixture = *state;
+    recorder_release(&fixture->recorder);
+    free(fixture);
+    return 0;
+}
+
+static void complete(struct recorder *recorder, enum phase due_in, int script, int64_t due_ns)
+{
+    recorder_cell(recorder, due_in, script, -1)->ledger.due++;
+    recorder_step(recorder, due_in, script, 0, 7);
+    recorder_complete(recorder, due_in, script, due_ns, due_ns + 3, due_ns + 10);
+}
+
+static void test_cells(void **state)
+{
+    struct fixture *fixture = *state;
+    struct recorder *recorder = &fixture->recorder;
+    complete(recorder, PHASE_WARM_UP, 0, 100);
+    recorder_cut_phase(recorder, 200, PHASE_MEASURE);
+    complete(recorder, PHASE_WARM_UP, 1, 190); /* due before, ended after */
+    complete(recorder, PHASE_MEASURE, 1, 200);
+    complete(recorder, PHASE_MEASURE, 1, 210);
+    recorder_cut_phase(recorder, 300, PHASE_DRAIN);
+    recorder_finish(recorder, 350);
+    struct recorder_buffer *buffer = recorder_take(recorder);
+    assert_true(buffer->start_ns == 100 && buffer->end_ns == 200 && buffer->during == PHASE_WARM_UP);
+    assert_int_equal(buffer->cells[0].ledger.completed, 1);
+    assert_int_equal(buffer->cells[0].response.max, 10);
+    assert_int_equal(buffer->cells[0].service.max, 7);
+    assert_int_equal(buffer->cells[0].lateness.max, 3);
+    assert_int_equal(buffer->cells[1].service.total, 1);
+    recorder_give(recorder, buffer);
+    assert_int_equal(buffer->cells[0].ledger.completed + buffer->cells[0].response.total + buffer->cells[1].service.total,
+                     0);
+    buffer = recorder_take(recorder);
+    assert_true(buffer->start_ns == 200 && buffer->end_ns == 300 && buffer->during == PHASE_MEASURE);
+    assert_int_equal(buffer->cells[2].ledger.completed, 1);
+    assert_int_equal(buffer->cells[6 + 2].ledger.completed, 2);
+    assert_int_equal(buffer->cells[6 + 3].ledger.completed, 2);
+    assert_int_equal(buffer->cells[0].ledger.due + buffer->cells[6].ledger.due, 0);
+    recorder_give(recorder, buffer);
+    buffer = recorder_take(recorder);
+    assert_true(buffer->start_ns == 300 && buffer->end_ns == 350 && buffer->during == PHASE_DRAIN);
+    recorder_give(recorder, buffer);
+    assert_null(recorder_take(recorder));
+}
+
+/* Whoever takes nothing gets longer slices, but each phase apart and every count once. */
+static void test_nobody_takes(void **state)
+{
+    struct fixture *fixture = *state;
+    struct recorder *recorder = &fixture->recorder;
+    int64_t now = 100;
+    for (int i = 0; i < 1000; i++, now += 10) {
+        complete(recorder, now < 5000 ? PHASE_WARM_UP : PHASE_MEASURE, 0, now);
+        if (i == 490)
+            recorder_cut_phase(recorder, now + 10, PHASE_MEASURE);
+        else if (i == 900)
+            recorder_cut_phase(recorder, now + 10, PHASE_DRAIN);
+        else
+            recorder_cut(recorder, now + 10);
+    }
+    recorder_finish(recorder, now);
+    int64_t at = 100, completed = 0;
+    int buffers = 0;
+    enum phase phase = PHASE_WARM_UP;
+    for (struct recorder_buffer *buffer; (buffer = recorder_take(recorder)) != NULL; buffers++) {
+        assert_int_equal(buffer->start_ns, at);
+        assert_true(buffer->during >= phase);
+        if (buffer->during != phase)
+            assert_int_equal(buffer->start_ns, buffer->during == PHASE_MEASURE ? 5010 : 9110);
+        phase = buffer->during;
+        at = buffer->end_ns;
+        completed += buffer->cells[0].response.total + buffer->cells[6].response.total;
+        recorder_give(recorder, buffer);
+    }
+    assert_int_equal(at, now);
+    assert_int_equal(completed, 1000);
+    assert_int_equal(phase, PHASE_DRAIN);
+    assert_int_equal(buffers, RECORDER_BUFFERS);
+}
+
+/* What was given back is used again. */
+static void test_takes_in_time(void **state)
+{
+    struct fixture *fixture = *state;
+    struct recorder *recorder = &fixture->recorder;
+    for (int i = 0; i < 500; i++) {
+        complete(recorder, PHASE_WARM_UP, 0, 100 + i);
+        recorder_cut(recorder, 101 + i);
+        struct recorder_buffer *buffer = recorder_take(recorder);
+        assert_non_null(buffer);
+        assert_int_equal(buffer->start_ns, 100 + i);
+        assert_int_equal(buffer->end_ns, 101 + i);
+        assert_int_equal(buffer->cells[0].response.total, 1);
+        recorder_give(recorder, buffer);
+    }
+}
+
+static int64_t faults_count(const struct recorder *recorder)
+{
+    int64_t count = 0;
+    for (int i = 0; i < RECORDER_FAULTS + PHASE_COUNT; i++)
+        count += recorder->faults[i].count;
+    return count;
+}
+
+static void test_faults(void **state)
+{
+    struct fixture *fixture = *state;
+    struct recorder *recorder = &fixture->recorder;
+    recorder_fault(recorder, PHASE_MEASURE, "40001", "first", 5);
+    recorder_fault(recorder, PHASE_MEASURE, "40001", "second", 6);
+    recorder_fault(recorder, PHASE_WARM_UP, "40001", NULL, 7);
+    assert_int_equal(recorder->fault_count, 2);
+    assert_int_equal(recorder->faults[0].count, 2);
+    assert_int_equal(recorder->faults[0].first_ns, 5);
+    assert_string_equal(recorder->faults[0].example, "first");
+    assert_string_equal(recorder->faults[1].example, "");
+    for (int i = 0; i < 1000; i++) {
+        char code[16];
+        snprintf(code, sizeof code, "X%04d", i);
+        recorder_fault(recorder, i % 2 ? PHASE_MEASURE : PHASE_DRAIN, code, "many", 100 + i);
+    }
+    assert_int_equal(recorder->fault_count, RECORDER_FAULTS);
+    assert_int_equal(faults_count(recorder), 1003);
+    const struct recorder_fault *other = &recorder->faults[RECORDER_FAULTS + PHASE_MEASURE];
+    assert_string_equal(other->code, "OTHER");
+    assert_int_equal(other->phase, PHASE_MEASURE);
+    assert_true(other->count > 400);
+    recorder_fault(recorder, PHASE_MEASURE, "40001", "third", 9999); /* a known one is still counted as itself */
+    assert_int_equal(recorder->faults[0].count, 3);
+}
+
+/* Texts are cut between characters. */
+static void test_fault_text(void **state)
+{
+    struct fixture *fixture = *state;
+    struct recorder *recorder = &fixture->recorder;
+    char text[600];
+    for (int lead = 0; lead < 4; lead++) {
+        memset(text, 'a', (size_t)lead);
+        for (int i = 0; i < 140; i++)
+            memcpy(text + lead + 3 * i, "\xe2\x82\xac", 4);
+        char code[16];
+        snprintf(code, sizeof code, "T%d", lead);
+        recorder_fault(recorder, PHASE_MEASURE, code, text, 1);
+        const char *example = recorder->faults[lead].example;
+        size_t length = strlen(example);
+        assert_in_range(length, RECORDER_EXAMPLE_BYTES - 3, RECORDER_EXAMPLE_BYTES - 1);
+        assert_int_equal((length - (size_t)lead) % 3, 0);
+        assert_memory_equal(example, text, length);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_cells, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_nobody_takes, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_takes_in_time, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_faults, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_fault_text, setup, teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
