@@ -52,8 +52,7 @@ struct load {
     struct load_shape shape;
     struct load_thread *threads;
     int thread_count;
-    atomic_int stop; /* as worker.stop */
-    atomic_int alive;
+    struct worker_shared shared;
     int give_up; /* as a const volatile int * for those who open connections; atomic access only */
 
     pthread_mutex_t mutex; /* guards the next four */
@@ -200,14 +199,15 @@ enum pl_code load_new(const struct load_spec *spec, struct load **ret_load, stru
     pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
     pthread_cond_init(&load->changed, &attributes);
     pthread_condattr_destroy(&attributes);
-    atomic_init(&load->stop, 0);
-    atomic_init(&load->alive, load->spec.clients);
+    atomic_init(&load->shared.stop, 0);
+    atomic_init(&load->shared.alive, load->spec.clients);
+    atomic_init(&load->shared.quota, load->spec.operations);
     load->thread_count = load->spec.workers;
     load->threads = load_aligned((size_t)load->thread_count, sizeof *load->threads);
     for (int w = 0; w < load->thread_count; w++) {
         load->threads[w].load = load;
         worker_init(&load->threads[w].worker, &load->spec, &load->shape, w, load->thread_count, driver_new(load, w),
-                    &load->stop, &load->alive);
+                    &load->shared);
     }
     load->event_loop = load->threads[0].worker.driver->ops->event_loop();
     *ret_load = load;
@@ -263,7 +263,7 @@ static void threads_join(struct load *load)
 static void threads_give_up(struct load *load)
 {
     __atomic_store_n(&load->give_up, 1, __ATOMIC_RELAXED);
-    atomic_store(&load->stop, 2);
+    atomic_store(&load->shared.stop, 2);
     gate_set(load, GATE_CLOSE, 0);
     threads_join(load);
 }
@@ -335,7 +335,7 @@ void load_start(struct load *load, int64_t start_ns)
 void load_stop(struct load *load)
 {
     int go_on = 0;
-    atomic_compare_exchange_strong(&load->stop, &go_on, 1);
+    atomic_compare_exchange_strong(&load->shared.stop, &go_on, 1);
 }
 
 /* ---- gathering ---- */
@@ -479,7 +479,7 @@ static void result_gather(const struct load *load, struct load_result *result)
                                    .connect_end_ns = load->connect_end_ns,
                                    .workers = load->thread_count,
                                    .event_loop = load->event_loop,
-                                   .clients_lost = load->spec.clients - atomic_load(&load->alive),
+                                   .clients_lost = load->spec.clients - atomic_load(&load->shared.alive),
                                    .completed_in_window = load->completed_in_window};
     bool was_measured = false;
     for (int w = 0; w < load->thread_count; w++) {

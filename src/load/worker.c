@@ -39,6 +39,13 @@ static int64_t share_before(int64_t total, int index, int workers)
     return total / workers * index + (index < rest ? index : rest);
 }
 
+/* The operations of a worker in proportion to its clients; the shares of all workers add up. */
+static int64_t quota_share(const struct load_spec *spec, int first_client, int client_count)
+{
+    __int128_t total = spec->operations;
+    return (int64_t)(total * (first_client + client_count) / spec->clients - total * first_client / spec->clients);
+}
+
 static void variable_set(const struct program *program, struct value *vars, const char *name, struct value value)
 {
     int variable = program_variable(program, name);
@@ -66,19 +73,15 @@ static void client_init(struct worker *worker, uint32_t index)
 }
 
 void worker_init(struct worker *worker, const struct load_spec *spec, const struct load_shape *shape, int index,
-                 int workers, struct driver *driver, const atomic_int *stop, atomic_int *alive_anywhere)
+                 int workers, struct driver *driver, struct worker_shared *shared)
 {
-    *worker = (struct worker){.spec = spec,
-                              .shape = shape,
-                              .stop = stop,
-                              .alive_anywhere = alive_anywhere,
-                              .index = index,
-                              .workers = workers,
-                              .driver = driver};
+    *worker = (struct worker){
+        .spec = spec, .shape = shape, .shared = shared, .index = index, .workers = workers, .driver = driver};
     worker->first_client = (int)share_before(spec->clients, index, workers);
     worker->client_count = worker->alive = (int)share_of(spec->clients, index, workers);
     worker->has_quota = spec->operations > 0;
-    worker->quota = worker->has_quota ? share_of(spec->operations, index, workers) : INT64_MAX;
+    worker->quota = driver->ops->virtual_time ? &worker->own_quota : &shared->quota;
+    atomic_init(&worker->own_quota, quota_share(spec, worker->first_client, worker->client_count));
     size_t count = (size_t)worker->client_count;
     worker->clients = load_aligned(count, sizeof *worker->clients);
     worker->vars = pl_new(count * shape->variable_count + 1, sizeof *worker->vars);
@@ -87,7 +90,7 @@ void worker_init(struct worker *worker, const struct load_spec *spec, const stru
     worker->pause = pl_new(count, sizeof *worker->pause);
     for (uint32_t c = 0; c < count; c++)
         client_init(worker, c);
-    recorder_init(&worker->recorder, shape, driver->ops->virtual_time, stop);
+    recorder_init(&worker->recorder, shape, driver->ops->virtual_time, &shared->stop);
     atomic_init(&worker->phase_seen, PHASE_START);
     atomic_init(&worker->ended, false);
 }
@@ -104,9 +107,12 @@ void worker_release(struct worker *worker)
 
 /* ---- phases and slices ---- */
 
+/* After the end of the drain nothing is cut any more: the last slice ends there, however late the worker looks. */
 static void cut_plan(struct worker *worker)
 {
-    worker->next_cut_ns = worker->next_slice_ns < worker->next_phase_ns ? worker->next_slice_ns : worker->next_phase_ns;
+    bool is_last = worker->phase == PHASE_DRAIN && worker->next_slice_ns >= worker->drain_end_ns;
+    int64_t slice_ns = is_last ? NEVER : worker->next_slice_ns;
+    worker->next_cut_ns = slice_ns < worker->next_phase_ns ? slice_ns : worker->next_phase_ns;
 }
 
 static void phase_enter(struct worker *worker, enum phase phase, int64_t at_ns)
@@ -288,6 +294,17 @@ static int client_choose(struct worker *worker, struct client *client)
     return load_shape_script(shape, pl_rng_range(&client->choice, 0, shape->weight_sum - 1));
 }
 
+/* One operation of the number that may start; true when the load is not limited by count. */
+static bool quota_take(struct worker *worker)
+{
+    return !worker->has_quota || atomic_fetch_sub_explicit(worker->quota, 1, memory_order_relaxed) > 0;
+}
+
+static bool quota_is_used_up(const struct worker *worker)
+{
+    return worker->has_quota && atomic_load_explicit(worker->quota, memory_order_relaxed) <= 0;
+}
+
 static void client_free(struct worker *worker, uint32_t index, int64_t now_ns)
 {
     struct client *client = &worker->clients[index];
@@ -296,10 +313,8 @@ static void client_free(struct worker *worker, uint32_t index, int64_t now_ns)
         worker->stack[worker->stack_count++] = index;
         return;
     }
-    if (worker->phase == PHASE_DRAIN || worker->quota == 0)
+    if (worker->phase == PHASE_DRAIN || !quota_take(worker))
         return;
-    if (worker->has_quota)
-        worker->quota--;
     int script = client_choose(worker, client);
     operation_due(worker, script, now_ns);
     operation_start(worker, index, script, now_ns, now_ns);
@@ -361,6 +376,8 @@ static int64_t arrival_next_ns(const struct worker *worker)
 /* Starts waiting operations while there are free clients. */
 static void backlog_start(struct worker *worker, int64_t now_ns)
 {
+    if (worker->phase == PHASE_DRAIN && now_ns >= worker->drain_end_ns)
+        return;
     while (worker->backlog > 0 && worker->stack_count > 0 && !worker->stopped) {
         uint32_t index = worker->stack[--worker->stack_count];
         if (worker->clients[index].state != CLIENT_IDLE)
@@ -395,7 +412,7 @@ static void client_lose(struct worker *worker, uint32_t index)
     }
     client->state = CLIENT_DEAD;
     worker->alive--;
-    atomic_fetch_sub_explicit(worker->alive_anywhere, 1, memory_order_relaxed);
+    atomic_fetch_sub_explicit(&worker->shared->alive, 1, memory_order_relaxed);
 }
 
 static void step_end(struct worker *worker, const struct driver_done *done)
@@ -450,7 +467,7 @@ static void wait_for_start(struct worker *worker, int64_t start_ns)
     if (ops->start != NULL)
         ops->start(worker->driver, start_ns);
     int64_t now_ns;
-    while ((now_ns = ops->now(worker->driver)) < start_ns && atomic_load(worker->stop) == 0) {
+    while ((now_ns = ops->now(worker->driver)) < start_ns && atomic_load(&worker->shared->stop) == 0) {
         int64_t until_ns = start_ns - now_ns > LOOK_NS ? now_ns + LOOK_NS : start_ns;
         int count = ops->wait(worker->driver, until_ns, worker->done, WORKER_BATCH);
         for (int i = 0; i < count; i++)
@@ -497,7 +514,7 @@ static bool is_over(const struct worker *worker)
     }
     if (worker->running > 0 || worker->spec->open_loop)
         return false;
-    return worker->alive == 0 || worker->quota == 0;
+    return worker->alive == 0 || quota_is_used_up(worker);
 }
 
 /* What has not ended is written off, so that the ledger balances. */
@@ -534,14 +551,16 @@ static void run_finish(struct worker *worker)
 
 static void stop_look(struct worker *worker)
 {
-    int stop = atomic_load_explicit(worker->stop, memory_order_relaxed);
+    int stop = atomic_load_explicit(&worker->shared->stop, memory_order_relaxed);
     if (__builtin_expect(stop != 0, 0)) {
         if (!worker->stopped)
             drain_early(worker);
-        if (stop > 1)
+        if (stop > 1) {
             worker->drain_end_ns = worker->last_ns;
+            cut_plan(worker);
+        }
     } else if (__builtin_expect(worker->alive == 0, 0) && worker->phase != PHASE_DRAIN &&
-               atomic_load_explicit(worker->alive_anywhere, memory_order_relaxed) == 0) {
+               atomic_load_explicit(&worker->shared->alive, memory_order_relaxed) == 0) {
         drain_early(worker);
     }
 }

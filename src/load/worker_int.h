@@ -56,11 +56,19 @@ struct worker_count {
 
 enum { WORKER_BATCH = 64 };
 
+/* What the workers of one load share. */
+struct worker_shared {
+    atomic_int stop;    /* 0: go on, 1: drain, 2: end at once */
+    atomic_int alive;   /* clients with a connection */
+    atomic_llong quota; /* operations that may still start when the load is limited by count; may fall below 0 */
+};
+
 struct worker {
     const struct load_spec *spec;
     const struct load_shape *shape;
-    const atomic_int *stop;     /* 0: go on, 1: drain, 2: end at once */
-    atomic_int *alive_anywhere; /* clients with a connection, of all workers */
+    struct worker_shared *shared;
+    atomic_llong *quota;    /* of all workers; in virtual time the worker's own share */
+    atomic_llong own_quota; /* workers in virtual time do not meet: the quickest thread would take all */
     int index, workers;
     int first_client, client_count;
     struct driver *driver;
@@ -76,9 +84,8 @@ struct worker {
     enum phase phase; /* WARM_UP, MEASURE, DRAIN */
     bool stopped, finished;
     int alive, running; /* clients with a connection; operations under way */
-    int64_t quota;      /* operations that may still start, closed loop */
-    bool has_quota;
-    int64_t last_ns; /* the latest time seen */
+    bool has_quota;     /* closed loop: only so many operations start */
+    int64_t last_ns;    /* the latest time seen */
     int64_t next_cut_ns, next_slice_ns, next_phase_ns;
     int64_t start_ns, measure_start_ns, measure_end_ns, drain_end_ns; /* planned, then as they came */
     struct worker_arrivals due_next, start_next;                      /* to be counted as due; to be started */
@@ -92,7 +99,7 @@ struct worker {
 
 /* Clients first_client .. first_client + client_count of the whole load. The driver becomes the worker's. */
 void worker_init(struct worker *worker, const struct load_spec *spec, const struct load_shape *shape, int index,
-                 int workers, struct driver *driver, const atomic_int *stop, atomic_int *alive_anywhere);
+                 int workers, struct driver *driver, struct worker_shared *shared);
 void worker_release(struct worker *worker); /* not the driver: whoever opened it closes it */
 
 /* The data plane: from start_ns to the end of the drain, in the worker's thread. */

@@ -178,6 +178,7 @@ static void test_one_connection_breaks(void **state)
             struct load_spec spec = spec_for(fake, &script, (enum plan_protocol)(number % 2 ? PLAN_SIMPLE : PLAN_EXTENDED));
             struct load_run run;
             spec.operations = 100;
+            spec.workers = 1; /* with more, the quicker one might leave nothing for the connection that is to break */
             load_run_real(&spec, &run);
             load_run_check(&run);
             assert_int_equal(run.result.clients_lost, 1);
@@ -252,6 +253,34 @@ static void test_silent_server(void **state)
         assert_int_equal(run.result.total.due, open_loop ? 200 : 4 * 3 + 4);
         assert_int_equal(run.memory.fault_count, 0);
         assert_true(run.result.drain_end_ns >= run.result.measure_end_ns + 100 * MS);
+        fakepg_stop(fake);
+        load_run_release(&run);
+    }
+}
+
+/* The worker looks at the clock a little after the drain has ended, when a slice would already have begun behind it: that
+ * slice must not come to be. */
+static void test_drain_ends_beside_a_slice(void **state)
+{
+    (void)state;
+    static const struct fakepg_rule rule = {
+        .when = FAKEPG_AT_COMMAND, .connection = FAKEPG_ANY, .number = 3, .act = FAKEPG_STALL};
+    for (int64_t before_ns = 0; before_ns <= 2; before_ns++) {
+        const struct load_script script = {fixture.point, 1};
+        struct fakepg *fake = fakepg_start(&(struct fakepg_script){.rules = &rule, .rule_count = 1});
+        struct load_spec spec = spec_for(fake, &script, PLAN_PREPARED);
+        struct load_run run;
+        spec.operations = 0;
+        spec.slice_ns = 50 * MS;
+        spec.measure_ns = 100 * MS;
+        spec.drain_ns = 50 * MS - before_ns;
+        load_run_real(&spec, &run);
+        load_run_check(&run);
+        assert_int_equal(run.result.total.unfinished, 4);
+        for (size_t i = 0; i < run.memory.slice_count; i++) {
+            assert_true(run.memory.slices[i].end_ns >= run.memory.slices[i].start_ns);
+            assert_true(run.memory.slices[i].end_ns <= run.result.drain_end_ns);
+        }
         fakepg_stop(fake);
         load_run_release(&run);
     }
@@ -499,6 +528,7 @@ int main(void)
         cmocka_unit_test(test_one_connection_breaks),
         cmocka_unit_test(test_all_connections_break),
         cmocka_unit_test(test_silent_server),
+        cmocka_unit_test(test_drain_ends_beside_a_slice),
         cmocka_unit_test(test_copy_is_refused),
         cmocka_unit_test(test_large_rows_are_skipped),
         cmocka_unit_test(test_long_errors_are_cut),

@@ -42,18 +42,17 @@ static struct program *compile(struct fixture *fixture, const char *name, const 
     return program;
 }
 
-static int fixture_setup(void **state, struct pgserver *server)
+/* One server speaks TLS. */
+static struct fixture fixtures[2];
+
+static void fixture_init(struct fixture *fixture, struct pgserver *server)
 {
-    static struct fixture fixtures[4];
-    static int used;
-    struct fixture *fixture = &fixtures[used++];
     struct pl_err err = {0};
     signal(SIGPIPE, SIG_IGN);
     fixture->arena = pl_arena_new();
     fixture->server = server;
-    *state = fixture;
     if (server == NULL)
-        return 0;
+        return;
     if (pgconn_open(server->conninfo, PATIENCE_NS, &fixture->conn, &err) != PL_OK)
         fail_msg("%s", err.what);
     sql(fixture, "CREATE TABLE pgbench_accounts (aid int PRIMARY KEY, bid int, abalance int, filler char(84));"
@@ -63,25 +62,24 @@ static int fixture_setup(void **state, struct pgserver *server)
                  "INSERT INTO pgbench_branches VALUES (1, 0);"
                  "INSERT INTO pgbench_tellers SELECT i, 1, 0 FROM generate_series(1, 10) i;"
                  "INSERT INTO pgbench_accounts SELECT i, 1, 0 FROM generate_series(1, 100000) i");
+}
+
+static int group_setup(void **state)
+{
+    (void)state;
+    fixture_init(&fixtures[0], pgserver_start());
+    fixture_init(&fixtures[1], pgserver_start_tls());
     return 0;
 }
 
-static int setup_plain(void **state)
+static int group_teardown(void **state)
 {
-    return fixture_setup(state, pgserver_start());
-}
-
-static int setup_tls(void **state)
-{
-    return fixture_setup(state, pgserver_start_tls());
-}
-
-static int teardown(void **state)
-{
-    struct fixture *fixture = *state;
-    PQfinish(fixture->conn);
-    pgserver_stop(fixture->server);
-    pl_arena_free(fixture->arena);
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        PQfinish(fixtures[i].conn);
+        pgserver_stop(fixtures[i].server);
+        pl_arena_free(fixtures[i].arena);
+    }
     return 0;
 }
 
@@ -464,28 +462,30 @@ static void test_server_goes(void **state)
     load_run_release(&run);
 }
 
+#define TEST_PLAIN(test) cmocka_unit_test_prestate(test, &fixtures[0])
+#define TEST_TLS(test) cmocka_unit_test_prestate(test, &fixtures[1])
+
 int main(void)
 {
-    const struct CMUnitTest plain[] = {
-        cmocka_unit_test(test_tpcb_leaves_its_trace),
-        cmocka_unit_test(test_by_time),
-        cmocka_unit_test(test_values_follow_the_seed),
-        cmocka_unit_test(test_errors),
-        cmocka_unit_test(test_prepare_error),
-        cmocka_unit_test(test_copy),
-        cmocka_unit_test(test_large_results),
-        cmocka_unit_test(test_commits_agree),
-        cmocka_unit_test(test_backend_is_killed),
-        cmocka_unit_test(test_all_backends_are_killed),
-        cmocka_unit_test(test_stuck_on_a_lock),
-        cmocka_unit_test(test_many_clients),
-        cmocka_unit_test(test_server_goes),
+    const struct CMUnitTest tests[] = {
+        TEST_PLAIN(test_tpcb_leaves_its_trace),
+        TEST_PLAIN(test_by_time),
+        TEST_PLAIN(test_values_follow_the_seed),
+        TEST_PLAIN(test_errors),
+        TEST_PLAIN(test_prepare_error),
+        TEST_PLAIN(test_copy),
+        TEST_PLAIN(test_large_results),
+        TEST_PLAIN(test_commits_agree),
+        TEST_PLAIN(test_backend_is_killed),
+        TEST_PLAIN(test_all_backends_are_killed),
+        TEST_PLAIN(test_stuck_on_a_lock),
+        TEST_PLAIN(test_many_clients),
+        TEST_PLAIN(test_server_goes),
+        TEST_TLS(test_tpcb_leaves_its_trace),
+        TEST_TLS(test_errors),
+        TEST_TLS(test_large_results),
+        TEST_TLS(test_backend_is_killed),
+        TEST_TLS(test_server_goes),
     };
-    const struct CMUnitTest tls[] = {
-        cmocka_unit_test(test_tpcb_leaves_its_trace), cmocka_unit_test(test_errors),
-        cmocka_unit_test(test_large_results),         cmocka_unit_test(test_backend_is_killed),
-        cmocka_unit_test(test_server_goes),
-    };
-    int failed = cmocka_run_group_tests(plain, setup_plain, teardown);
-    return failed + cmocka_run_group_tests(tls, setup_tls, teardown);
+    return cmocka_run_group_tests(tests, group_setup, group_teardown);
 }
