@@ -1,6 +1,7 @@
 /* Finding the command, and what all commands share. */
 #include "app/app.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -74,6 +75,16 @@ static int unknown_command(const char *name)
     return app_fail(&err);
 }
 
+/* What was printed must have arrived: a full disk is an error, a reader that has seen enough is not. */
+static int printed(int exit_code)
+{
+    if ((fflush(stdout) == 0 && ferror(stdout) == 0) || errno == EPIPE || exit_code != APP_GOOD)
+        return exit_code;
+    struct pl_err err = {0};
+    pl_err_os(&err, PL_IO, errno, "cannot write to standard output");
+    return app_fail(&err);
+}
+
 int app_main(int argc, char **argv)
 {
     /* a peer that goes away is an error of the write, not the end of the program */
@@ -93,6 +104,6 @@ int app_main(int argc, char **argv)
     }
     for (const struct app_command *command = app_commands; command->name != NULL; command++)
         if (strcmp(command->name, name) == 0)
-            return command->run(argc - 1, argv + 1, command);
+            return printed(command->run(argc - 1, argv + 1, command));
     return unknown_command(name);
 }

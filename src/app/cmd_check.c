@@ -11,13 +11,26 @@
 
 #include "base/ban.h"
 
+/* Two units: "2 d 3 h", "1 min 50 s", "10 s". */
 static void print_duration(int64_t ns)
 {
+    static const struct {
+        int64_t s;
+        const char *name, *part;
+        int64_t part_s;
+    } units[] = {{86400, "d", "h", 3600}, {3600, "h", "min", 60}, {60, "min", "s", 1}};
     int64_t seconds = (ns + PL_NS_PER_S / 2) / PL_NS_PER_S;
-    if (seconds >= 60)
-        printf("%lld min %lld s", (long long)(seconds / 60), (long long)(seconds % 60));
-    else
-        printf("%lld s", (long long)seconds);
+    if (ns >= INT64_MAX - PL_NS_PER_S) {
+        printf("longer than 290 years");
+        return;
+    }
+    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++)
+        if (seconds >= units[i].s) {
+            printf("%lld %s %lld %s", (long long)(seconds / units[i].s), units[i].name,
+                   (long long)(seconds % units[i].s / units[i].part_s), units[i].part);
+            return;
+        }
+    printf("%lld s", (long long)seconds);
 }
 
 static void print_services(const struct plan *plan)
@@ -67,13 +80,14 @@ static int check_plan(const char *path)
         if (code != PL_OK)
             break;
         print_stage(stage);
-        total_ns += stage->estimate_ns;
+        if (__builtin_add_overflow(total_ns, stage->estimate_ns, &total_ns))
+            total_ns = INT64_MAX;
         trials += stage->trial_count;
     }
     if (code == PL_OK) {
-        printf("in all: %zu trials, about ", trials);
+        printf("in all: %zu trial%s, about ", trials, trials == 1 ? "" : "s");
         print_duration(total_ns);
-        printf("; nothing was started\n");
+        printf(", and the start of the services with their data; nothing was started\n");
     }
     pl_arena_free(arena);
     return code == PL_OK ? APP_GOOD : app_fail(&err);
@@ -102,6 +116,10 @@ int cmd_check(int argc, char **argv, const struct app_command *command)
         return app_fail(&err);
     if (operands.help)
         return APP_GOOD;
+    if ((keys || schema) && (operands.count > 0 || (keys && schema))) {
+        pl_err_set(&err, PL_USAGE, "--keys and --schema stand alone");
+        return app_fail(&err);
+    }
     if (keys)
         return print_reference(plan_keys_markdown);
     if (schema)

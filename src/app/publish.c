@@ -3,6 +3,8 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/arena.h"
 #include "base/file.h"
@@ -18,6 +20,46 @@ static const char *const endings[PAGE_FORMAT_COUNT] = {
 const char *publish_ending(enum page_format format)
 {
     return endings[format];
+}
+
+enum page_format publish_format_of(const char *path)
+{
+    size_t length = strlen(path);
+    for (int format = 0; format < PAGE_FORMAT_COUNT; format++) {
+        size_t ending = strlen(endings[format]);
+        if (length > ending && strcmp(path + length - ending, endings[format]) == 0)
+            return (enum page_format)format;
+    }
+    return PAGE_HTML;
+}
+
+bool publish_is_same_file(const char *path, const char *other)
+{
+    struct stat one, two;
+    return stat(path, &one) == 0 && stat(other, &two) == 0 && one.st_dev == two.st_dev && one.st_ino == two.st_ino;
+}
+
+/* x.study -> x.html */
+static const char *path_beside(const char *study_path, enum page_format format, struct pl_arena *arena)
+{
+    size_t stem = strlen(study_path);
+    if (stem > 6 && strcmp(study_path + stem - 6, ".study") == 0)
+        stem -= 6;
+    return pl_format(arena, "%.*s%s", (int)stem, study_path, endings[format]);
+}
+
+enum pl_code publish_check_free(const char *study_path, struct pl_err *err)
+{
+    struct pl_arena *arena = pl_arena_new();
+    for (int format = 0; format < PAGE_FORMAT_COUNT && err->code == PL_OK; format++) {
+        const char *path = path_beside(study_path, (enum page_format)format, arena);
+        if (access(path, F_OK) != 0)
+            continue;
+        pl_err_set(err, PL_USAGE, "\"%s\", where the page is to be written, exists already", path);
+        pl_err_hint(err, "Move it away, or name another study with -o.");
+    }
+    pl_arena_free(arena);
+    return err->code;
 }
 
 static enum pl_code put_out(const struct pl_buf *text, const char *path, struct pl_err *err)
@@ -62,12 +104,9 @@ enum pl_code publish_beside(const char *study_path, FILE *out, struct pl_err *er
     enum pl_code code = store_load(study_path, arena, &study, err);
     if (code == PL_OK) {
         struct figures figures = model_figures(study, arena);
-        size_t stem = strlen(study_path);
-        if (stem > 6 && strcmp(study_path + stem - 6, ".study") == 0)
-            stem -= 6;
         for (int format = 0; format < PAGE_FORMAT_COUNT && code == PL_OK; format++) {
-            const char *path = pl_format(arena, "%.*s%s", (int)stem, study_path, endings[format]);
-            code = write_one(study, &figures, format, path, err);
+            const char *path = path_beside(study_path, (enum page_format)format, arena);
+            code = write_one(study, &figures, (enum page_format)format, path, err);
             if (code == PL_OK)
                 fprintf(out, "page: %s\n", path);
         }

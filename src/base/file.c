@@ -57,13 +57,28 @@ static enum pl_code file_read_source(const struct source *source, size_t max_byt
     return PL_OK;
 }
 
+/* A name that leads nowhere or to something that the user may not read is the user's to mend. */
+static enum pl_code file_open_code(int os_errno)
+{
+    switch (os_errno) {
+    case ENOENT:
+    case ENOTDIR:
+        return PL_NOT_FOUND;
+    case EACCES:
+    case ELOOP:
+    case ENAMETOOLONG:
+        return PL_INPUT;
+    default:
+        return PL_IO;
+    }
+}
+
 enum pl_code pl_file_read(const char *path, size_t max_bytes, struct pl_arena *arena, char **ret_text, size_t *ret_length,
                           struct pl_err *err)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
     if (fd < 0)
-        return pl_err_os(err, errno == ENOENT || errno == ENOTDIR ? PL_NOT_FOUND : PL_IO, errno, "cannot open \"%s\"",
-                         path);
+        return pl_err_os(err, file_open_code(errno), errno, "cannot open \"%s\"", path);
     struct stat status;
     enum pl_code code;
     if (fstat(fd, &status) < 0) {

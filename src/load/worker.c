@@ -573,7 +573,8 @@ static int64_t earliest(int64_t a_ns, int64_t b_ns)
 static int64_t wait_until_ns(const struct worker *worker)
 {
     int64_t until_ns = earliest(worker->next_cut_ns, worker->last_ns + LOOK_NS);
-    until_ns = earliest(until_ns, arrival_next_ns(worker));
+    if (worker->stack_count > 0) /* with nobody free to start it an arrival only has to be counted, which can wait */
+        until_ns = earliest(until_ns, arrival_next_ns(worker));
     until_ns = earliest(until_ns, pause_end_next_ns(worker));
     return worker->phase == PHASE_DRAIN ? earliest(until_ns, worker->drain_end_ns) : until_ns;
 }

@@ -1,9 +1,11 @@
 /* Latencies of one case: histograms merged over slices and trials, never percentiles averaged. */
 #include "model/model_int.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
+#include "base/num.h"
 #include "stats/interval.h"
 
 #include "base/ban.h"
@@ -18,16 +20,23 @@ static const struct quantile {
 
 enum law { LAW_RESPONSE, LAW_SERVICE, LAW_LATENESS, LAW_COUNT };
 static const char *const law_names[LAW_COUNT] = {"response", "service", "lateness"};
+/* Histograms hold only operations that ended well, so what did not end must be added where ranks are counted: it is the
+ * slowest part of an overload. That it is slower than all that ended holds where operations are served in the order in
+ * which they were due; where it does not hold, the bound is too high rather than too low. */
+#define RANKED                                                                                                             \
+    "histograms of all trials merged, nearest rank; operations that had not ended (unfinished, expired) are ranked as "    \
+    "longer than all others, failed and skipped ones are left out; interval from order statistics (Conover, Practical "    \
+    "Nonparametric Statistics, 3.2), as if operations were independent."
 static const char *const law_methods[LAW_COUNT] = {
-    "From the moment an operation was due to its end, of all operations due inside the measured window; histograms of all "
-    "trials merged, nearest rank; interval from order statistics (Conover, Practical Nonparametric Statistics, 3.2), as if "
-    "operations were independent.",
-    "From the moment an operation was sent to its end, of all operations due inside the measured window; histograms of all "
-    "trials merged, nearest rank; interval from order statistics (Conover, 3.2), as if operations were independent.",
-    "From the moment an operation was due to the moment it was sent, of all operations due inside the measured window; "
-    "histograms of all trials merged, nearest rank; interval from order statistics (Conover, 3.2), as if operations were "
-    "independent.",
+    "From the moment an operation was due to its end, of all operations due inside the measured window; " RANKED,
+    "From the moment an operation was sent to its end, of all operations due inside the measured window; " RANKED,
+    "From the moment an operation was due to the moment it was sent, of all operations due inside the measured "
+    "window; " RANKED,
 };
+static const char step_method[] =
+    "From the moment a step was sent to its end, of all steps that ended, of operations due inside the measured window; "
+    "histograms of all trials merged, nearest rank; steps that failed or had not ended are left out; interval from order "
+    "statistics (Conover, Practical Nonparametric Statistics, 3.2), as if operations were independent.";
 
 static const struct hist *slice_hist(const struct slice *slice, enum law law)
 {
@@ -39,6 +48,8 @@ struct merged {
     struct hist hist;
     bool started;
     bool mixed; /* a histogram of another geometry was left out */
+    bool step;  /* of one step: the ledger is that of its script's operations */
+    struct ledger ledger;
     const struct trial_row **trials;
     size_t trial_count;
 };
@@ -62,8 +73,11 @@ static void merge_trial(struct merged *merged, const struct study *study, int64_
     for (size_t i = 0; i < study->slice_count; i++) {
         const struct slice *slice = &study->slices[i];
         const struct hist *hist = slice_hist(slice, law);
-        if (slice->trial_id == trial_id && slice->due_in == PHASE_MEASURE && slice->step == step && hist != NULL &&
-            (script < 0 || slice->script == script))
+        if (slice->trial_id != trial_id || slice->due_in != PHASE_MEASURE || (script >= 0 && slice->script != script))
+            continue;
+        if (slice->step == -1)
+            ledger_add(&merged->ledger, &slice->ledger);
+        if (slice->step == step && hist != NULL)
             merged_add(merged, hist);
     }
 }
@@ -77,6 +91,45 @@ static void merged_release(struct merged *merged)
 static int64_t merged_total(const struct merged *merged)
 {
     return merged->started ? merged->hist.total : 0;
+}
+
+/* Operations that had not ended. Of a step only those that were sent: whether they came to it is not known. */
+static int64_t merged_open(const struct merged *merged)
+{
+    const struct ledger *ledger = &merged->ledger;
+    return ledger->unfinished + ledger->expired - (merged->step ? ledger->never_started : 0);
+}
+
+/* How many values are ranked: those that ended, and above them those that did not. */
+static int64_t merged_ranked(const struct merged *merged)
+{
+    return merged_total(merged) + (merged->step ? 0 : merged_open(merged));
+}
+
+/* Nearest rank, as hist_quantile counts it. */
+static int64_t quantile_rank(int64_t ranked, double q)
+{
+    double exact = q * (double)ranked, rank = ceil(exact - exact * (4 * DBL_EPSILON));
+    return rank < 1 ? 1 : rank >= (double)ranked ? ranked : (int64_t)rank;
+}
+
+/* "373 of 1800 operations due had not ended"; "" when all had. */
+static const char *open_words(struct model_build *build, const struct merged *merged)
+{
+    if (merged_open(merged) == 0)
+        return "";
+    return pl_format(build->arena, "%lld of %lld operations due had not ended", (long long)merged_open(merged),
+                     (long long)merged->ledger.due);
+}
+
+static void note_left_out(struct model_build *build, struct figure *figure, const struct merged *merged)
+{
+    if (merged->ledger.failed > 0)
+        model_note(build, figure,
+                   pl_format(build->arena, "without %lld operations that failed", (long long)merged->ledger.failed));
+    if (merged->ledger.skipped > 0)
+        model_note(build, figure,
+                   pl_format(build->arena, "without %lld operations that were skipped", (long long)merged->ledger.skipped));
 }
 
 /* A figure of the merged operations; NULL when it is absent. */
@@ -104,41 +157,94 @@ static struct figure *put_merged(struct model_build *build, const struct model_l
     return figure;
 }
 
+/* To three digits; a lower bound must not be rounded up. */
+static double round_down(double value)
+{
+    double unit = value > 0 ? pow(10, floor(log10(value)) - 2) : 1;
+    return floor(value / unit) * unit;
+}
+
+/* The wanted rank lies among the operations that had not ended: only a lower bound is known, which stands in the note and,
+ * for pages, in the absent figure's value. */
+static void put_bound(struct model_build *build, struct figure *figure, const struct merged *merged)
+{
+    char longest[64];
+    figure->status = FIGURE_ABSENT;
+    figure->value = (double)merged->hist.max;
+    model_note(build, figure,
+               pl_format(build->arena, "%s: ranked as the longest, this percentile is at least %s",
+                         open_words(build, merged), pl_num_text_ns(longest, sizeof longest, round_down(figure->value))));
+}
+
+static void put_interval(struct model_build *build, struct figure *figure, const struct merged *merged, double q)
+{
+    int64_t low, high, total = merged_total(merged);
+    double confidence;
+    bool open = merged_ranked(merged) > total;
+    if (!interval_quantile_ranks(merged_ranked(merged), q, MODEL_CONFIDENCE, &low, &high, &confidence)) {
+        model_note(build, figure, "too few operations for an interval on both sides");
+    } else if (high > total) {
+        model_note(build, figure,
+                   pl_format(build->arena, "%s: the upper end of the interval is not known", open_words(build, merged)));
+        return;
+    } else {
+        figure->has_interval = true;
+        figure->confidence = confidence;
+        figure->low = (double)hist_value_at_rank(&merged->hist, low);
+        figure->high = (double)hist_value_at_rank(&merged->hist, high);
+    }
+    if (open)
+        model_note(build, figure, pl_format(build->arena, "%s: ranked as the longest", open_words(build, merged)));
+}
+
 static void put_quantile(struct model_build *build, const struct model_label *label, const struct merged *merged, double q)
 {
-    int64_t total = merged_total(merged), needed = interval_quantile_min_n(q, MODEL_CONFIDENCE), low, high;
-    if (total > 0 && total < needed) {
+    int64_t ranked = merged_ranked(merged), needed = interval_quantile_min_n(q, MODEL_CONFIDENCE);
+    if (ranked > 0 && ranked < needed) {
         model_put_absent(
             build, label,
             pl_format(build->arena, "too few operations: this percentile needs at least %lld", (long long)needed));
-        build->items[build->count - 1].n = total;
+        build->items[build->count - 1].n = ranked;
         return;
     }
     struct figure *figure = put_merged(build, label, merged);
     if (figure == NULL)
         return;
-    figure->value = (double)hist_quantile(&merged->hist, q);
-    figure->has_interval = interval_quantile_ranks(total, q, MODEL_CONFIDENCE, &low, &high, &figure->confidence);
-    if (figure->has_interval) {
-        figure->low = (double)hist_value_at_rank(&merged->hist, low);
-        figure->high = (double)hist_value_at_rank(&merged->hist, high);
+    int64_t rank = quantile_rank(ranked, q);
+    figure->n = ranked;
+    if (rank > merged_total(merged)) {
+        put_bound(build, figure, merged);
     } else {
-        model_note(build, figure, "too few operations for an interval on both sides");
+        figure->value = (double)hist_value_at_rank(&merged->hist, rank);
+        put_interval(build, figure, merged, q);
     }
+    if (merged->step && merged_open(merged) > 0)
+        model_note(build, figure, pl_format(build->arena, "%s: without them", open_words(build, merged)));
+    note_left_out(build, figure, merged);
 }
 
 /* The lowest and the highest of the trials' own percentiles: what the merged one hides. */
 static void put_range(struct model_build *build, const struct model_case *cs, enum law law, const struct quantile *quantile)
 {
     struct model_values values = model_values_new(build, cs->count);
+    const char *hidden = NULL; /* a trial whose percentile lies among operations without an end: it may be the highest */
     for (size_t i = 0; i < cs->count; i++) {
         struct merged merged = {0};
         merge_trial(&merged, build->study, cs->trials[i]->id, law, -1, -1);
-        if (merged_total(&merged) >= interval_quantile_min_n(quantile->q, MODEL_CONFIDENCE))
-            model_values_add(&values, cs->trials[i]->id, (double)hist_quantile(&merged.hist, quantile->q), 0);
-        else
+        int64_t ranked = merged_ranked(&merged), total = merged_total(&merged);
+        if (total == 0 || ranked < interval_quantile_min_n(quantile->q, MODEL_CONFIDENCE))
             model_values_lack(&values, cs->trials[i]->id, "its operations are too few for this percentile");
+        else if (quantile_rank(ranked, quantile->q) > total)
+            hidden = pl_format(build->arena, "in trial %lld %s, and this percentile lies among them",
+                               (long long)cs->trials[i]->id, open_words(build, &merged));
+        else
+            model_values_add(&values, cs->trials[i]->id,
+                             (double)hist_value_at_rank(&merged.hist, quantile_rank(ranked, quantile->q)), 0);
         merged_release(&merged);
+    }
+    if (hidden != NULL) {
+        values.count = values.lacking = 0;
+        values.why = hidden;
     }
     struct model_values lowest = values;
     if (values.count > 0) {
@@ -146,14 +252,24 @@ static void put_range(struct model_build *build, const struct model_case *cs, en
         for (size_t i = 0; i < values.count; i++)
             lowest.values[i] = -values.values[i];
     }
-    struct model_label label = {
-        .subject = "", .unit = "ns", .method = "The trials' own percentiles, each from its own histogram."};
+    struct model_label label = {.subject = "",
+                                .unit = "ns",
+                                .method = "The trials' own percentiles, each from its own histogram, "
+                                          "operations that had not ended ranked as longer than all others."};
     label.name = pl_format(build->arena, "%s_%s_lowest_ns", law_names[law], quantile->suffix);
     struct figure *figure = model_put_max(build, &label, &lowest);
     if (figure != NULL)
         figure->value = -figure->value;
     label.name = pl_format(build->arena, "%s_%s_highest_ns", law_names[law], quantile->suffix);
     model_put_max(build, &label, &values);
+}
+
+/* Means and the longest know only what ended. */
+static void note_ended(struct model_build *build, struct figure *figure, const struct merged *merged)
+{
+    if (merged_open(merged) > 0)
+        model_note(build, figure, pl_format(build->arena, "of those that ended: %s", open_words(build, merged)));
+    note_left_out(build, figure, merged);
 }
 
 static void put_moments(struct model_build *build, const struct model_label *label, const struct merged *merged,
@@ -167,32 +283,33 @@ static void put_moments(struct model_build *build, const struct model_label *lab
         figure->status = FIGURE_ABSENT;
         model_note(build, figure, "one operation has no spread");
     }
+    note_ended(build, figure, merged);
 }
 
 static void put_law(struct model_build *build, enum law law, const struct merged *merged, const char *subject)
 {
     const char *name = law_names[law];
-    struct model_label label = {.subject = subject, .unit = "ns", .method = law_methods[law]};
+    struct model_label label = {.subject = subject, .unit = "ns", .method = merged->step ? step_method : law_methods[law]};
     for (size_t i = 0; i < sizeof quantiles / sizeof *quantiles; i++) {
         label.name = pl_format(build->arena, "%s_%s_ns", name, quantiles[i].suffix);
         put_quantile(build, &label, merged, quantiles[i].q);
     }
     bool any = merged_total(merged) > 0;
     label.name = pl_format(build->arena, "%s_mean_ns", name);
-    label.method = "Mean over all operations due inside the measured window of all trials, from exact sums.";
+    label.method = "Mean over the completed operations due inside the measured window of all trials, from exact sums.";
     put_moments(build, &label, merged, any ? hist_mean(&merged->hist) : (double)NAN);
     label.name = pl_format(build->arena, "%s_stddev_ns", name);
-    label.method = "Standard deviation over the operations (n - 1), from the merged histogram.";
+    label.method = "Standard deviation over the completed operations (n - 1), from the merged histogram.";
     put_moments(build, &label, merged, any ? hist_stddev(&merged->hist) : (double)NAN);
     label.name = pl_format(build->arena, "%s_max_ns", name);
-    label.method = "The longest of all operations due inside the measured window, exact.";
+    label.method = "The longest of the completed operations due inside the measured window, exact.";
     put_moments(build, &label, merged, any ? (double)merged->hist.max : (double)NAN);
 }
 
 static struct merged merge_case(const struct model_build *build, const struct model_case *cs, enum law law, int script,
                                 int step)
 {
-    struct merged merged = {.trials = cs->trials, .trial_count = cs->count};
+    struct merged merged = {.trials = cs->trials, .trial_count = cs->count, .step = step >= 0};
     for (size_t i = 0; i < cs->count; i++)
         merge_trial(&merged, build->study, cs->trials[i]->id, law, script, step);
     return merged;
@@ -250,10 +367,10 @@ static void put_steps(struct model_build *build, const struct model_case *cs)
  */
 static void put_concurrency(struct model_build *build, const struct model_case *cs, const struct merged *response)
 {
-    static const struct model_label label = {
-        "concurrency", "", "1",
-        "Operations under way on average: completed operations due in the window times their mean "
-        "response, divided by the window (Little 1961)."};
+    static const struct model_label label = {"concurrency", "", "1",
+                                             "Operations under way on average, without those that never ended: completed "
+                                             "operations due in the window times their mean "
+                                             "response, divided by the window (Little 1961)."};
     double window_ns = 0;
     for (size_t i = 0; i < cs->count; i++)
         window_ns += (double)(cs->trials[i]->measure_end_ns - cs->trials[i]->measure_start_ns);
@@ -266,6 +383,7 @@ static void put_concurrency(struct model_build *build, const struct model_case *
         return;
     figure->status = FIGURE_COMPUTED;
     figure->value = (double)response->hist.total * hist_mean(&response->hist) / window_ns;
+    note_ended(build, figure, response);
 }
 
 void model_put_latencies(struct model_build *build, const struct model_case *cs)

@@ -8,6 +8,7 @@
 /* All figures of the study, sorted by stage, case, name, subject. Names, units and formulas stand in docs/figures.md. Only
  * trials in state DONE are used, except for the host's noise: that is told for every trial (subject "trial N"), because it
  * says why one is void. A figure that cannot be given is present with status FIGURE_ABSENT and a note that says why.
+ * A percentile that lies among operations without an end is absent too; its value, else NAN, is then a lower bound.
  * Figures and all that they point to live in the arena or in the study. */
 struct figures {
     const struct figure *items;

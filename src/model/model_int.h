@@ -78,7 +78,8 @@ struct model_gauge {
     size_t count;
     const char *why; /* as above */
 };
-/* A counter's difference between its first and last reading inside the measured window. */
+/* A counter's difference between its first and last reading inside the measured window; the reading made at its end is
+ * ready a moment later and counts too. */
 struct model_span model_read_window(struct model_build *build, const struct trial_row *trial, const char *source,
                                     const char *name);
 /* ... between the last reading before the load started and the last one after it ended: exact for the whole trial. */
@@ -87,9 +88,10 @@ struct model_span model_read_trial(struct model_build *build, const struct trial
 /* ... between the first and the last reading of the trial, whatever its phase. */
 struct model_span model_read_all(struct model_build *build, const struct trial_row *trial, const char *source,
                                  const char *name);
+/* Gauges: readings inside the window, and none that was made after its end, when the load had stopped. */
 struct model_gauge model_read_gauge(struct model_build *build, const struct trial_row *trial, const char *source,
                                     const char *name);
-/* Readings inside the window: pointer to the first, and their count. */
+/* Those readings: pointer to the first, and their count. */
 const struct sample *model_read_samples(const struct study *study, const struct trial_row *trial, const char *source,
                                         const char *name, size_t *ret_count);
 /* A gauge at the two ends of a trial, as model_read_trial chooses them; false when one is not there. */

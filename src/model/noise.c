@@ -35,35 +35,49 @@ static const struct noise_row {
 #define NOISE_ROWS (sizeof noise_rows / sizeof *noise_rows)
 
 /* Over the window; over the whole trial when that is all there is: a trial that failed early, a window of a second. */
-static struct model_span noise_span(struct model_build *build, const struct trial_row *trial, const char *name)
+static struct model_span noise_span(struct model_build *build, const struct trial_row *trial, const char *name,
+                                    bool *ret_whole)
 {
     struct model_span span = model_read_window(build, trial, "host", name);
-    return span.why == NULL ? span : model_read_all(build, trial, "host", name);
+    *ret_whole = span.why != NULL;
+    return *ret_whole ? model_read_all(build, trial, "host", name) : span;
 }
 
-/* NULL, or why there is no value. */
+/* NULL, or why there is no value. *ret_whole: it is of the whole trial, not of the window. */
 static const char *noise_value(struct model_build *build, const struct trial_row *trial, const struct noise_row *row,
-                               double *ret_value)
+                               double *ret_value, bool *ret_whole)
 {
+    *ret_whole = false;
     if (row->kind == NOISE_GAUGE) {
         struct model_gauge gauge = model_read_gauge(build, trial, "host", row->metric);
         *ret_value = gauge.mean;
         return gauge.why;
     }
-    struct model_span span = noise_span(build, trial, row->metric);
+    bool total_whole = false;
+    struct model_span span = noise_span(build, trial, row->metric, ret_whole);
     if (span.why != NULL)
         return span.why;
     double below = (double)(span.to_ns - span.from_ns);
     if (row->kind == NOISE_SHARE) {
-        struct model_span total = noise_span(build, trial, "cpu_total_ns");
+        struct model_span total = noise_span(build, trial, "cpu_total_ns", &total_whole);
         if (total.why != NULL)
             return total.why;
         below = total.delta;
+        *ret_whole |= total_whole;
     }
     if (!(below > 0))
         return "no time passed between the readings";
     *ret_value = span.delta / below;
     return NULL;
+}
+
+static void note_whole(struct model_build *build, struct figure *figure, size_t wholes)
+{
+    if (wholes > 0)
+        model_note(build, figure,
+                   pl_format(build->arena,
+                             "%zu trial%s had fewer than two readings inside the window: of the whole trial there", wholes,
+                             wholes == 1 ? "" : "s"));
 }
 
 void model_put_trial_noise(struct model_build *build, const struct trial_row *trial)
@@ -73,12 +87,14 @@ void model_put_trial_noise(struct model_build *build, const struct trial_row *tr
         const struct noise_row *row = &noise_rows[i];
         struct model_values values = model_values_new(build, 1);
         double value;
-        const char *why = noise_value(build, trial, row, &value);
+        bool whole;
+        const char *why = noise_value(build, trial, row, &value, &whole);
         if (why != NULL)
             model_values_lack(&values, trial->id, why);
         else
             model_values_add(&values, trial->id, value, 0);
-        model_put_max(build, &(struct model_label){row->name, subject, row->unit, row->method}, &values);
+        note_whole(build, model_put_max(build, &(struct model_label){row->name, subject, row->unit, row->method}, &values),
+                   why == NULL && whole);
     }
 }
 
@@ -89,23 +105,28 @@ void model_put_stage_noise(struct model_build *build, const struct stage_row *st
     for (size_t i = 0; i < NOISE_ROWS; i++) {
         const struct noise_row *row = &noise_rows[i];
         struct model_values values = model_values_new(build, study->trial_count);
+        size_t wholes = 0;
         for (size_t k = 0; k < study->trial_count; k++) {
             const struct trial_row *trial = &study->trials[k];
             const struct case_row *cs = study_case(study, trial->case_id);
             if (trial->state != TRIAL_DONE || cs == NULL || cs->stage_id != stage->id)
                 continue;
             double value;
-            const char *why = noise_value(build, trial, row, &value);
+            bool whole;
+            const char *why = noise_value(build, trial, row, &value, &whole);
             if (why != NULL)
                 model_values_lack(&values, trial->id, why);
             else
                 model_values_add(&values, trial->id, value, 0);
+            wholes += why == NULL && whole;
         }
         const char *mean_method = pl_format(build->arena, "%s Mean over the trials of the stage.", row->method);
         const char *max_method = pl_format(build->arena, "%s The highest of the trials of the stage.", row->method);
-        model_put_mean(build, &(struct model_label){row->name, "", row->unit, mean_method}, &values);
-        model_put_max(build, &(struct model_label){model_name_with(build, row->name, "max"), "", row->unit, max_method},
-                      &values);
+        note_whole(build, model_put_mean(build, &(struct model_label){row->name, "", row->unit, mean_method}, &values),
+                   wholes);
+        const char *max_name = model_name_with(build, row->name, "max");
+        note_whole(build, model_put_max(build, &(struct model_label){max_name, "", row->unit, max_method}, &values),
+                   wholes);
     }
 }
 

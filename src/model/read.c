@@ -31,26 +31,28 @@ static bool has_window(const struct trial_row *trial)
     return trial->measure_start_ns > 0 && trial->measure_end_ns > trial->measure_start_ns;
 }
 
-/* The reading at the end of the window ends a moment after it; it counts with its own time, so differences stay exact. */
-#define EDGE_NS (100 * PL_NS_PER_MS)
+/* The reading at the end of the window ends a moment after it. A counter's counts with its own time, so differences stay
+ * exact; a gauge's was read when the load had stopped, so it says nothing of the window. */
+#define EDGE_COUNTER_NS (100 * PL_NS_PER_MS)
+#define EDGE_GAUGE_NS INT64_C(0)
 
-static bool is_inside(const struct trial_row *trial, const struct sample *sample)
+static bool is_inside(const struct trial_row *trial, const struct sample *sample, int64_t edge_ns)
 {
     if (has_window(trial))
         return sample->phase != PHASE_AFTER && sample->t_ns >= trial->measure_start_ns &&
-               sample->t_ns <= trial->measure_end_ns + EDGE_NS;
+               sample->t_ns <= trial->measure_end_ns + edge_ns;
     return sample->phase == PHASE_MEASURE;
 }
 
 /* The readings inside the window: contiguous, because samples are sorted by time. */
-static struct readings readings_inside(const struct trial_row *trial, struct readings all)
+static struct readings readings_inside(const struct trial_row *trial, struct readings all, int64_t edge_ns)
 {
-    while (all.count > 0 && !is_inside(trial, all.items)) {
+    while (all.count > 0 && !is_inside(trial, all.items, edge_ns)) {
         all.items++;
         all.count--;
     }
     size_t count = 0;
-    while (count < all.count && is_inside(trial, &all.items[count]))
+    while (count < all.count && is_inside(trial, &all.items[count], edge_ns))
         count++;
     all.count = count;
     return all;
@@ -65,7 +67,7 @@ const struct sample *model_read_samples(const struct study *study, const struct 
         return NULL;
     struct readings readings = {0};
     readings.items = study_samples(study, trial->id, metric->id, &readings.count);
-    readings = readings_inside(trial, readings);
+    readings = readings_inside(trial, readings, EDGE_GAUGE_NS);
     *ret_count = readings.count;
     return readings.items;
 }
@@ -86,7 +88,7 @@ struct model_span model_read_window(struct model_build *build, const struct tria
     struct readings readings = readings_of(build, trial, source, name);
     if (readings.why != NULL)
         return (struct model_span){.why = readings.why};
-    readings = readings_inside(trial, readings);
+    readings = readings_inside(trial, readings, EDGE_COUNTER_NS);
     if (readings.count < 2)
         return (struct model_span){
             .why = pl_format(build->arena, "fewer than two readings of %s inside the measured window", source)};
@@ -158,7 +160,7 @@ struct model_gauge model_read_gauge(struct model_build *build, const struct tria
     struct readings readings = readings_of(build, trial, source, name);
     if (readings.why != NULL)
         return (struct model_gauge){.why = readings.why};
-    readings = readings_inside(trial, readings);
+    readings = readings_inside(trial, readings, EDGE_GAUGE_NS);
     if (readings.count == 0)
         return (struct model_gauge){.why = pl_format(build->arena, "no reading of %s inside the measured window", source)};
     struct model_gauge gauge = {.count = readings.count, .max = readings.items[0].value};

@@ -2,6 +2,7 @@
 #include "page/page_int.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -21,6 +22,9 @@ static const char *const fact_labels[][2] = {
     {"cgroup.layout", "Control groups"},
     {"cgroup.why", "Control groups, why not all"},
     {"tls", "TLS"},
+    {"device_bytes", "Device size"},
+    {"numa_nodes_online", "NUMA nodes online"},
+    {"wal_segment_size", "WAL segment size"},
 };
 
 static const char *fact_label(struct page *page, const char *name)
@@ -40,8 +44,31 @@ static const char *fact_label(struct page *page, const char *name)
     return label;
 }
 
+#define UNKNOWN "unknown: "
+
+static bool is_unknown(const struct fact *fact)
+{
+    return strncmp(fact->value, UNKNOWN, strlen(UNKNOWN)) == 0;
+}
+
+/* What the kernel says when a file is not there or not for us means one thing to a reader; other reasons are told. */
+static const char *unknown_words(struct page *page, const struct fact *fact)
+{
+    static const int plain[] = {ENOENT, ENOTDIR, EACCES, EPERM, ENXIO, ENODEV, EINVAL, EIO, ENODATA, EOPNOTSUPP};
+    const char *reason = fact->value + strlen(UNKNOWN);
+    for (size_t i = 0; i < sizeof plain / sizeof *plain; i++) {
+        const char *words = strerrordesc_np(plain[i]);
+        size_t length = strlen(reason), tail = words == NULL ? SIZE_MAX : strlen(words);
+        if (tail <= length && strcmp(reason + length - tail, words) == 0)
+            return "not readable here";
+    }
+    return pl_format(page->arena, "not known: %s", reason);
+}
+
 static const char *fact_value(struct page *page, const struct fact *fact)
 {
+    if (is_unknown(fact))
+        return unknown_words(page, fact);
     double value;
     char text[64];
     bool number = pl_num_f64(fact->value, strlen(fact->value), &value) == PL_NUM_OK;
@@ -121,6 +148,104 @@ static void stage_table(struct page *page)
     }
 }
 
+/* Does the plan set it? It then stands there as a key. */
+static bool plan_sets(const struct page *page, const char *setting)
+{
+    size_t length = strlen(setting);
+    const char *plan = page->study->plan_text;
+    for (const char *at = strstr(plan, setting); at != NULL; at = strstr(at + 1, setting)) {
+        const char *after = at + length;
+        bool begins = at == plan || strchr(" \t\n{,\"'", at[-1]) != NULL;
+        after += *after == '"' || *after == '\'';
+        after += strspn(after, " \t");
+        if (begins && *after == ':')
+            return true;
+    }
+    return false;
+}
+
+/* The service whose facts begin here; NULL when they are not a service's, or not its first. */
+static const char *service_from(const struct study *study, size_t fact)
+{
+    static const char *const others[] = {"host", "tool", "plan", "hardware"};
+    const char *scope = study->facts[fact].scope;
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (strcmp(scope, others[i]) == 0)
+            return NULL;
+    for (size_t i = 0; i < fact; i++)
+        if (strcmp(scope, study->facts[i].scope) == 0)
+            return NULL;
+    return scope;
+}
+
+static void say_plan_settings(struct page *page, struct doc_block *list, const char *service)
+{
+    struct doc_line *line = NULL;
+    for (size_t i = 0; i < page->study->fact_count; i++) {
+        const struct fact *fact = &page->study->facts[i];
+        if (strcmp(fact->scope, service) != 0 || !is_setting(fact) || !plan_sets(page, fact->name + 8))
+            continue;
+        bool first = line == NULL;
+        if (first) {
+            line = doc_item(page->doc, list);
+            doc_say(page->doc, line, "The plan sets, for ");
+            doc_code(page->doc, line, service);
+        }
+        doc_say(page->doc, line, first ? ": " : ", ");
+        doc_code(page->doc, line, pl_format(page->arena, "%s = %s", fact->name + 8, fact_value(page, fact)));
+    }
+    if (line == NULL) {
+        line = doc_item(page->doc, list);
+        doc_say(page->doc, line, "The plan sets nothing for ");
+        doc_code(page->doc, line, service);
+    }
+    doc_say(page->doc, line, ". ");
+    doc_span_add(page->doc, line, DOC_SPAN_LINK, "All that differs from the defaults", "settings");
+    doc_say(page->doc, line, ".");
+}
+
+/* What a reader compares first, in one line. */
+static void say_machine(struct page *page, struct doc_block *list)
+{
+    static const struct {
+        const char *name, *before, *after;
+    } parts[] = {
+        {"cpu_model", "", ""},
+        {"cpu_cores", "", " cores"},
+        {"cores", "", " cores"},
+        {"memory_bytes", "", " memory"},
+        {"device_bytes", "disk of ", ""},
+        {"file_system", "", ""},
+        {"kernel", "", ""},
+        {"virtual_machine", "virtual machine: ", ""},
+        {"virtualisation", "virtual machine: ", ""},
+        {"container", "container: ", ""},
+    };
+    struct doc_line *line = NULL;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        const struct fact *fact = study_fact(page->study, "host", parts[i].name);
+        if (fact == NULL || is_unknown(fact) || fact->value[0] == '\0')
+            continue;
+        if (line == NULL)
+            line = doc_item(page->doc, list);
+        doc_say(page->doc, line, "%s%s%s%s", line->count == 0 ? "The machine: " : ", ", parts[i].before,
+                fact_value(page, fact), parts[i].after);
+    }
+    if (line == NULL)
+        return;
+    doc_say(page->doc, line, ". ");
+    doc_span_add(page->doc, line, DOC_SPAN_LINK, "The machine in full", "machine");
+    doc_say(page->doc, line, ".");
+}
+
+static bool has_scope(const struct study *study, const char *scope)
+{
+    for (size_t i = 0; i < study->fact_count; i++)
+        if (strcmp(study->facts[i].scope, scope) == 0)
+            return true;
+    return false;
+}
+
 void page_about(struct page *page)
 {
     const struct study *study = page->study;
@@ -141,28 +266,51 @@ void page_about(struct page *page)
     doc_say(page->doc, line, " by Plimsoll ");
     doc_code(page->doc, line, study->tool_version);
     doc_say(page->doc, line,
-            " on one machine, which is described below. The numbers hold for this machine, this version and these "
-            "settings. Each "
-            "links to how it was obtained.");
+            " on one machine. The numbers hold for this machine, this version and these settings. Each links to how it was "
+            "obtained.");
     if (study->ended_unix_ns <= 0) {
         line = doc_warning(page->doc);
         doc_say(page->doc, line, "The study was not completed: this page shows what had been measured until then.");
     }
+    struct doc_block *list = study->fact_count > 0 ? doc_list(page->doc) : NULL;
+    if (list != NULL)
+        say_machine(page, list);
+    for (size_t i = 0; i < study->fact_count; i++)
+        if (service_from(study, i) != NULL)
+            say_plan_settings(page, list, service_from(study, i));
     stage_table(page);
+}
+
+void page_settings(struct page *page)
+{
+    const struct study *study = page->study;
+    bool any = has_scope(study, "tool");
+    for (size_t i = 0; i < study->fact_count; i++)
+        any |= service_from(study, i) != NULL;
+    if (!any)
+        return;
+    doc_section_add(page->doc, 2, "settings", "All settings that differ from the defaults");
+    doc_say(page->doc, doc_paragraph(page->doc),
+            "Some of these are not the plan's: they come from making the data directory, or keep a service apart from "
+            "others on the machine.");
     for (size_t i = 0; i < study->fact_count; i++) {
-        const char *scope = study->facts[i].scope;
-        bool first = strcmp(scope, "host") != 0 && strcmp(scope, "tool") != 0 && strcmp(scope, "plan") != 0 &&
-                     strcmp(scope, "hardware") != 0;
-        for (size_t k = 0; k < i; k++)
-            first &= strcmp(scope, study->facts[k].scope) != 0;
-        if (!first)
+        const char *service = service_from(study, i);
+        if (service == NULL)
             continue;
-        fact_table(page, scope, false, pl_format(page->arena, "t-facts-%zu", i),
-                   pl_format(page->arena, "The service %s", scope));
-        fact_table(page, scope, true, pl_format(page->arena, "t-settings-%zu", i),
-                   pl_format(page->arena, "Settings of %s that the plan sets or that differ from the defaults", scope));
+        fact_table(page, service, false, pl_format(page->arena, "t-facts-%zu", i),
+                   pl_format(page->arena, "The service %s", service));
+        fact_table(page, service, true, pl_format(page->arena, "t-settings-%zu", i),
+                   pl_format(page->arena, "Settings of %s that the plan sets or that differ from the defaults", service));
     }
     fact_table(page, "tool", false, "t-tool", "The tool");
+}
+
+void page_machine(struct page *page)
+{
+    if (!has_scope(page->study, "host"))
+        return;
+    doc_section_add(page->doc, 2, "machine", "The machine in full");
+    fact_table(page, "host", false, "t-host", "The machine");
 }
 
 static const char *const probes[][2] = {
@@ -210,8 +358,6 @@ void page_hardware(struct page *page)
 {
     const struct study *study = page->study;
     bool any = false;
-    for (size_t i = 0; i < study->fact_count; i++)
-        any |= strcmp(study->facts[i].scope, "host") == 0;
     for (size_t i = 0; i < study->stage_count; i++)
         any |= strcmp(study->stages[i].kind, "hardware") == 0;
     if (!any)
@@ -222,7 +368,6 @@ void page_hardware(struct page *page)
             "Compare this machine with yours before you use the numbers. Where a commit waits for the disk, latency "
             "follows the "
             "flush latency; CPU costs follow the speed of one core; memory follows neither.");
-    fact_table(page, "host", false, "t-host", "The machine");
     for (size_t i = 0; i < study->case_count; i++) {
         const struct stage_row *stage = study_stage(study, study->cases[i].stage_id);
         if (stage != NULL && strcmp(stage->kind, "hardware") == 0)
@@ -255,9 +400,10 @@ static const char *case_context(struct page *page, const struct figure *figure)
     if (!figure->has_interval || figure->low == figure->high)
         return words;
     struct page_scale scale = page_scale_of(figure, figure->value);
-    return pl_format(page->arena, "%s; 95 %% interval %s%s%s", words,
+    bool two = figure->n == 2 && figure->trial_count == 2;
+    return pl_format(page->arena, "%s; 95 %% interval %s%s%s%s", words,
                      page_figure_text(page->arena, figure, DOC_INTERVAL, scale), scale.unit[0] == '/' ? "" : " ",
-                     scale.unit);
+                     scale.unit, two ? " of two trials, which say little about spread" : "");
 }
 
 static void key_add(struct page *page, struct doc_block **keys, const char *label, const struct figure *figure)
@@ -305,6 +451,61 @@ static void key_throughputs(struct page *page, struct doc_block **keys)
     }
 }
 
+static double count_of(struct page *page, const struct case_row *row, const char *name)
+{
+    return page_has(page, row->stage_id, row->id, "", name) ? page_find(page, row->stage_id, row->id, "", name)->value : 0;
+}
+
+/* What ended late may be under way when the window ends, one operation for each client; beyond that a backlog of this share
+ * of all operations means that the queue grew. */
+#define BACKLOG_FRAC 0.05
+
+/* Everything came to a good end, and about as fast as it was due: what only the drain after the window caught up with was
+ * not kept up with. */
+static bool is_kept_up(struct page *page, const struct case_row *row)
+{
+    static const char *const losses[] = {"unfinished", "failed", "expired", "skipped"};
+    for (size_t i = 0; i < sizeof losses / sizeof *losses; i++)
+        if (count_of(page, row, losses[i]) > 0)
+            return false;
+    double due = count_of(page, row, "due"), under_way = 0;
+    for (size_t i = 0; i < page->study->trial_count; i++) {
+        const struct trial_row *trial = &page->study->trials[i];
+        under_way += trial->case_id == row->id && trial->state == TRIAL_DONE ? trial->clients : 0;
+    }
+    return due - count_of(page, row, "completed_in_window") <= BACKLOG_FRAC * due + under_way;
+}
+
+/* By the rate that was asked for: under overload a higher one achieves less. */
+static void key_rate(struct page *page, struct doc_block **keys, bool *ret_none)
+{
+    const struct study *study = page->study;
+    const struct case_row *best = NULL;
+    double best_rate = 0;
+    for (size_t i = 0; i < study->case_count; i++) {
+        const struct case_row *row = &study->cases[i];
+        const struct stage_row *stage = study_stage(study, row->stage_id);
+        const char *text = page_param(page, row, "rate");
+        double rate;
+        if (stage == NULL || strcmp(stage->kind, "rate") != 0 || text == NULL ||
+            !page_has(page, stage->id, row->id, "", "achieved_per_s") ||
+            pl_num_rate(text, strlen(text), &rate) != PL_NUM_OK)
+            continue;
+        *ret_none |= best == NULL;
+        if (!is_kept_up(page, row) || (best != NULL && rate <= best_rate))
+            continue;
+        best = row;
+        best_rate = rate;
+        *ret_none = false;
+    }
+    if (best == NULL)
+        return;
+    const char *subject = study->subject;
+    key_add(page, keys, "Response p99 at the highest rate kept up",
+            present(page, best->stage_id, best->id, "", "response_p99_ns"));
+    key_add(page, keys, "CPU at the highest rate kept up", present(page, best->stage_id, best->id, subject, "cpu_cores"));
+}
+
 void page_glance(struct page *page)
 {
     const char *subject = page->study->subject;
@@ -313,12 +514,8 @@ void page_glance(struct page *page)
     key_add(page, &keys, "Idle memory, without file cache", best_of(page, "footprint", subject, "memory_bytes", false));
     key_add(page, &keys, "Idle CPU", best_of(page, "footprint", subject, "cpu_cores", false));
     key_throughputs(page, &keys);
-    const struct figure *rate = best_of(page, "rate", "", "achieved_per_s", true);
-    if (rate != NULL) {
-        key_add(page, &keys, "Response p99 at the highest rate tested",
-                present(page, rate->stage_id, rate->case_id, "", "response_p99_ns"));
-        key_add(page, &keys, "CPU at that rate", present(page, rate->stage_id, rate->case_id, subject, "cpu_cores"));
-    }
+    bool none_kept_up = false;
+    key_rate(page, &keys, &none_kept_up);
     const struct figure *wal = best_of(page, "storage", subject, "wal_bytes_per_operation", true);
     if (wal == NULL)
         wal = best_of(page, "rate", subject, "wal_bytes_per_operation", true);
@@ -326,6 +523,10 @@ void page_glance(struct page *page)
     key_add(page, &keys, "Disk per operation", best_of(page, "storage", subject, "database_bytes_per_operation", true));
     if (keys == NULL)
         doc_say(page->doc, doc_paragraph(page->doc), "The study holds no trial from which a figure can be given.");
+    if (none_kept_up)
+        doc_say(page->doc, doc_paragraph(page->doc),
+                "No rate that was tested was kept up: at each of them operations failed, were skipped or had not ended, or "
+                "a queue of them grew, so no response time stands here.");
 }
 
 void page_plan(struct page *page)

@@ -54,17 +54,25 @@ void page_cell_code(struct page *page, struct doc_table *table, const char *text
     doc_cell_add(page->doc, table, text)->code = true;
 }
 
+/* Why a figure that is there lacks this part; a percentile says it itself. */
+static const char *part_lacks(const struct figure *figure)
+{
+    if (figure->n > (int64_t)figure->trial_count && figure->note[0] != '\0')
+        return figure->note;
+    return figure->trial_count < 2 ? "one trial: its spread is not known" : "too few values for an interval";
+}
+
 void page_cell_figure(struct page *page, struct doc_table *table, const struct figure *figure, enum doc_part part)
 {
     struct doc_cell *cell = doc_cell_add(page->doc, table, dash);
-    if (figure == NULL || figure->status == FIGURE_ABSENT) {
+    bool bound = figure != NULL && page_is_bound(figure) && part == DOC_VALUE;
+    if (!bound && (figure == NULL || figure->status == FIGURE_ABSENT)) {
         doc_cell_note(page->doc, table, cell, figure == NULL ? "not measured in this study" : figure->note);
         return;
     }
     bool known = part == DOC_STDDEV ? !isnan(figure->stddev) : part != DOC_INTERVAL || figure->has_interval;
     if (!known) {
-        doc_cell_note(page->doc, table, cell,
-                      figure->trial_count < 2 ? "one trial: its spread is not known" : "too few values for an interval");
+        doc_cell_note(page->doc, table, cell, part_lacks(figure));
         return;
     }
     cell->figure = figure;
@@ -72,6 +80,8 @@ void page_cell_figure(struct page *page, struct doc_table *table, const struct f
     cell->source = page_source(page, figure);
     if (part == DOC_VALUE && figure->note[0] != '\0')
         doc_cell_note(page->doc, table, cell, figure->note);
+    if (part == DOC_INTERVAL && figure->n == 2 && figure->trial_count == 2)
+        doc_cell_note(page->doc, table, cell, "two trials say little about spread");
 }
 
 static int compare_doubles(const void *a, const void *b)

@@ -308,12 +308,15 @@ void page_rate(struct page *page)
         if (first) {
             doc_section_add(page->doc, 2, "rate", "Latency and cost by rate");
             struct doc_line *line = doc_paragraph(page->doc);
-            doc_say(page->doc, line,
-                    "An open loop: operations are due at a fixed rate whether or not earlier ones have ended. Response is "
-                    "counted from "
-                    "the moment an operation was due, service from the moment it was sent; lateness lies between the two. "
-                    "The rates "
-                    "are those that were tested, not the most that the service can take.");
+            doc_say(
+                page->doc, line,
+                "An open loop: operations are due at a fixed rate whether or not earlier ones have ended. Response is "
+                "counted from "
+                "the moment an operation was due, service from the moment it was sent; lateness lies between the two. "
+                "The rates "
+                "are those that were tested, not the most that the service can take. A rate was kept up when all "
+                "operations due "
+                "in the window were completed, and at most one in twenty of them, and one for each client, after its end.");
         }
         first = false;
         load_stage(page, &page->study->stages[i], "rate", tables, COUNT_OF(tables));

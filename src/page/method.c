@@ -137,12 +137,12 @@ void page_methods(struct page *page)
     const struct study *study = page->study;
     doc_section_add(page->doc, 2, "method", "How it was measured");
     struct doc_block *list = doc_list(page->doc);
-    doc_say(
-        page->doc, doc_item(page->doc, list),
-        "Means are over trials, with Student's t interval. Percentiles come from the histograms of all trials merged, "
-        "never from "
-        "averages of percentiles; their intervals come from order statistics. Costs for each operation are ratios of sums. "
-        "Intervals hold at 95 %% unless said otherwise.");
+    doc_say(page->doc, doc_item(page->doc, list),
+            "Means are over trials, with Student's t interval. Percentiles come from the histograms of all trials merged, "
+            "never from "
+            "averages of percentiles; operations that had not ended count as longer than all others, failed ones are left "
+            "out. Their intervals come from order statistics. Costs for each operation are ratios of sums. "
+            "Intervals hold at 95 %% unless said otherwise.");
     doc_say(page->doc, doc_item(page->doc, list),
             "Numbers are rounded to what their interval allows. Units of bytes are powers of 1024.");
     for (size_t i = 0; i < study->stage_count; i++)

@@ -136,22 +136,52 @@ static int figure_decimals(const struct figure *figure, double factor)
     return coarse && decimals > most ? most : decimals;
 }
 
+/* Sizes may shrink; everything else that is measured starts at nothing. */
+static bool can_be_negative(const struct figure *figure)
+{
+    static const char *const grown[] = {"database_", "table_", "index_", "rows_"};
+    if (strstr(figure->name, "_growth") != NULL)
+        return true;
+    for (size_t i = 0; i < sizeof grown / sizeof *grown; i++)
+        if (strncmp(figure->name, grown[i], strlen(grown[i])) == 0 && ends_with(figure->name, "_per_operation"))
+            return true;
+    return false;
+}
+
+bool page_is_bound(const struct figure *figure)
+{
+    return figure->status == FIGURE_ABSENT && isfinite(figure->value) && figure->value > 0;
+}
+
+/* Rounded down, so that what is said holds. */
+static const char *bound_text(struct pl_arena *arena, double value, int decimals)
+{
+    double unit = pow(10, -decimals);
+    return pl_format(arena, "\xe2\x89\xa5 %s", page_number(arena, floor(value / unit) * unit, decimals));
+}
+
+static const char *interval_text(struct pl_arena *arena, const struct figure *figure, double factor, int decimals)
+{
+    double low = figure->low < 0 && figure->high >= 0 && !can_be_negative(figure) ? 0 : figure->low;
+    return pl_format(arena, low < 0 ? "%s to %s" : "%s\xe2\x80\x93%s", page_number(arena, low * factor, decimals),
+                     page_number(arena, figure->high * factor, decimals));
+}
+
 const char *page_figure_text(struct pl_arena *arena, const struct figure *figure, enum doc_part part,
                              struct page_scale scale)
 {
     int decimals = figure_decimals(figure, scale.factor);
     switch (part) {
     case DOC_VALUE:
+        if (page_is_bound(figure))
+            return bound_text(arena, figure->value * scale.factor, decimals);
         return page_number(arena, figure->value * scale.factor, decimals);
     case DOC_STDDEV:
         return isnan(figure->stddev)
                    ? ""
                    : page_number(arena, figure->stddev * scale.factor, page_decimals(figure->stddev * scale.factor, 0) - 1);
     case DOC_INTERVAL:
-        return !figure->has_interval ? ""
-                                     : pl_format(arena, figure->low < 0 ? "%s to %s" : "%s\xe2\x80\x93%s",
-                                                 page_number(arena, figure->low * scale.factor, decimals),
-                                                 page_number(arena, figure->high * scale.factor, decimals));
+        return !figure->has_interval ? "" : interval_text(arena, figure, scale.factor, decimals);
     case DOC_COUNT:
         return page_number(arena, (double)figure->n, 0);
     }

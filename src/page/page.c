@@ -7,8 +7,9 @@
 #include "base/ban.h"
 
 static void (*const sections[])(struct page *page) = {
-    page_glance,  page_about, page_hardware, page_footprint, page_clients, page_rate,       page_wal,  page_storage,
-    page_methods, page_noise, page_ledgers,  page_faults,    page_limits,  page_provenance, page_plan,
+    page_glance,  page_about,   page_hardware, page_footprint,  page_clients, page_rate,
+    page_wal,     page_storage, page_methods,  page_settings,   page_machine, page_noise,
+    page_ledgers, page_faults,  page_limits,   page_provenance, page_plan,
 };
 
 static struct doc *document(struct page *page)

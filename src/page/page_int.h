@@ -33,7 +33,10 @@ struct page_scale page_scale_of(const struct figure *figure, double size);
 int page_decimals(double value, double half_width);
 /* "12,345.6": rounded, thousands apart, no exponent unless tiny. */
 const char *page_number(struct pl_arena *arena, double value, int decimals);
-/* What a cell shows of its figure, in the scale, without the unit; "" when that part is not known. */
+/* An absent percentile of which a lower bound is known: its value (model.h). */
+bool page_is_bound(const struct figure *figure);
+/* What a cell shows of its figure, in the scale, without the unit; "" when that part is not known. The lower
+ * end of an interval is shown as 0 when the quantity cannot be below; the figure keeps it. */
 const char *page_figure_text(struct pl_arena *arena, const struct figure *figure, enum doc_part part,
                              struct page_scale scale);
 /* Full precision, as a machine reads it. */
@@ -86,6 +89,8 @@ void page_rate(struct page *page);
 void page_wal(struct page *page);
 void page_storage(struct page *page);
 void page_methods(struct page *page);
+void page_settings(struct page *page);
+void page_machine(struct page *page);
 void page_noise(struct page *page);
 void page_ledgers(struct page *page);
 void page_faults(struct page *page);

@@ -30,7 +30,9 @@ static void source_row(struct page *page, struct doc_table *table, const struct 
     page_cell_code(page, table, figure->name);
     page_cell_text(page, table, figure->subject);
     page_cell_text(page, table, row == NULL ? "" : row->label);
-    page_cell_text(page, table, page_exact(page->arena, figure->value));
+    page_cell_text(page, table,
+                   pl_format(page->arena, "%s%s", page_is_bound(figure) ? "\xe2\x89\xa5 " : "",
+                             page_exact(page->arena, figure->value)));
     page_cell_text(page, table, figure->unit);
     page_cell_text(page, table,
                    figure->has_interval ? pl_format(page->arena, "%.6g\xe2\x80\x93%.6g (%.4g %%)", figure->low,

@@ -9,7 +9,7 @@
 
 const char *const builtin_script_names[] = {"tpcb-like", "simple-update", "select-only", NULL};
 
-static const char *const builtin_texts[] = {
+static const char tpcb_like[] =
     "\\set aid random(1, 100000 * :scale)\n"
     "\\set bid random(1, 1 * :scale)\n"
     "\\set tid random(1, 10 * :scale)\n"
@@ -19,10 +19,10 @@ static const char *const builtin_texts[] = {
     "SELECT abalance FROM pgbench_accounts WHERE aid = :aid;\n"
     "UPDATE pgbench_tellers SET tbalance = tbalance + :delta WHERE tid = :tid;\n"
     "UPDATE pgbench_branches SET bbalance = bbalance + :delta WHERE bid = :bid;\n"
-    "INSERT INTO pgbench_history (tid, bid, aid, delta, mtime)"
-    " VALUES (:tid, :bid, :aid, :delta, CURRENT_TIMESTAMP);\n"
-    "END;\n",
+    "INSERT INTO pgbench_history (tid, bid, aid, delta, mtime) VALUES (:tid, :bid, :aid, :delta, CURRENT_TIMESTAMP);\n"
+    "END;\n";
 
+static const char simple_update[] =
     "\\set aid random(1, 100000 * :scale)\n"
     "\\set bid random(1, 1 * :scale)\n"
     "\\set tid random(1, 10 * :scale)\n"
@@ -30,13 +30,13 @@ static const char *const builtin_texts[] = {
     "BEGIN;\n"
     "UPDATE pgbench_accounts SET abalance = abalance + :delta WHERE aid = :aid;\n"
     "SELECT abalance FROM pgbench_accounts WHERE aid = :aid;\n"
-    "INSERT INTO pgbench_history (tid, bid, aid, delta, mtime)"
-    " VALUES (:tid, :bid, :aid, :delta, CURRENT_TIMESTAMP);\n"
-    "END;\n",
+    "INSERT INTO pgbench_history (tid, bid, aid, delta, mtime) VALUES (:tid, :bid, :aid, :delta, CURRENT_TIMESTAMP);\n"
+    "END;\n";
 
-    "\\set aid random(1, 100000 * :scale)\n"
-    "SELECT abalance FROM pgbench_accounts WHERE aid = :aid;\n",
-};
+static const char select_only[] = "\\set aid random(1, 100000 * :scale)\n"
+                                  "SELECT abalance FROM pgbench_accounts WHERE aid = :aid;\n";
+
+static const char *const builtin_texts[] = {tpcb_like, simple_update, select_only};
 
 const char *builtin_script(const char *name)
 {

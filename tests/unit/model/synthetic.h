@@ -45,16 +45,18 @@ static inline struct synth *synth_new(void)
     synth->metrics = pl_alloc(arena, SYNTH_MAX_ROWS, sizeof *synth->metrics);
     synth->samples = pl_alloc(arena, SYNTH_MAX_SAMPLES, sizeof *synth->samples);
     synth->faults = pl_alloc(arena, SYNTH_MAX_ROWS, sizeof *synth->faults);
-    synth->study = (struct study){.arena = arena,
-                                  .schema_version = 1,
-                                  .title = "A study of known answers",
-                                  .plan_text = "study: A study of known answers\nstages:\n  - {kind: clients}\n",
-                                  .plan_path = "plans/known.yaml",
-                                  .subject = "db",
-                                  .tool_version = "0.1.0",
-                                  .seed = 42,
-                                  .started_unix_ns = INT64_C(1764493200000000000),
-                                  .ended_unix_ns = INT64_C(1764493380000000000)};
+    synth->study =
+        (struct study){.arena = arena,
+                       .schema_version = 1,
+                       .title = "A study of known answers",
+                       .plan_text = "study: A study of known answers\nservices:\n  db: {settings: {shared_buffers: "
+                                    "256MB}}\nstages:\n  - {kind: clients}\n",
+                       .plan_path = "plans/known.yaml",
+                       .subject = "db",
+                       .tool_version = "0.1.0",
+                       .seed = 42,
+                       .started_unix_ns = INT64_C(1764493200000000000),
+                       .ended_unix_ns = INT64_C(1764493380000000000)};
     return synth;
 }
 

@@ -104,6 +104,113 @@ static void test_too_few_operations(void **state)
     synth_free(synth);
 }
 
+/* An open loop that is not kept up: 1800 due, of which `open` have no end and `failed` failed; the others took 1 ms, 2 ms,
+ * ... in one trial. */
+struct overload {
+    struct synth *synth;
+    struct figures figures;
+    int64_t stage, row;
+};
+
+static struct overload overloaded(int64_t open, int64_t failed)
+{
+    struct overload over = {.synth = synth_new()};
+    over.stage = synth_stage(over.synth, "rate", "?", "rate=600/s");
+    over.row = synth_case(over.synth, over.stage, "");
+    struct trial_row *trial = synth_trial(over.synth, over.row, 0, 3, 8);
+    struct slice *slice = synth_slice(over.synth, trial, PHASE_MEASURE, PHASE_MEASURE, -1);
+    struct hist *response = synth_hist(over.synth), *service = synth_hist(over.synth), *lateness = synth_hist(over.synth);
+    int64_t completed = 1800 - open - failed;
+    for (int64_t i = 0; i < completed; i++) {
+        hist_record(response, (i + 1) * PL_NS_PER_MS);
+        hist_record(service, 500000);
+        hist_record(lateness, i * PL_NS_PER_MS);
+    }
+    slice->response = response;
+    slice->service = service;
+    slice->lateness = lateness;
+    slice->ledger = (struct ledger){.due = 1800,
+                                    .completed = completed,
+                                    .failed = failed,
+                                    .unfinished = open - open / 4,
+                                    .expired = open / 4,
+                                    .never_started = open / 2};
+    over.figures = model_figures(synth_study(over.synth), over.synth->arena);
+    return over;
+}
+
+static const struct figure *of(const struct overload *over, const char *name)
+{
+    return model_figure(&over->figures, over->stage, over->row, "", name);
+}
+
+/* 373 of 1800 without an end: p90 and above lie among them; p50 is the 900th of 1800, not the 714th of 1427. */
+static void test_operations_without_an_end_are_ranked(void **state)
+{
+    (void)state;
+    struct overload over = overloaded(373, 0);
+    assert_close(of(&over, "response_p50_ns")->value, 900e6, 1e-3, 0);
+    assert_int_equal(of(&over, "response_p50_ns")->n, 1800);
+    assert_true(of(&over, "response_p50_ns")->has_interval);
+    assert_string_equal(of(&over, "response_p50_ns")->note,
+                        "373 of 1800 operations due had not ended: ranked as the longest");
+    static const char *const hidden[] = {"response_p90_ns", "response_p99_ns", "service_p99_ns", "lateness_p95_ns"};
+    for (size_t i = 0; i < sizeof hidden / sizeof *hidden; i++) {
+        const struct figure *figure = of(&over, hidden[i]);
+        assert_int_equal(figure->status, FIGURE_ABSENT);
+        assert_false(figure->has_interval);
+        assert_non_null(strstr(figure->note, "373 of 1800 operations due had not ended"));
+        assert_non_null(strstr(figure->note, "this percentile is at least"));
+    }
+    assert_close(of(&over, "response_p99_ns")->value, 1427e6, 0, 0); /* the bound: the longest that ended */
+    assert_non_null(strstr(of(&over, "response_p99_ns")->note, "at least 1.42 s"));
+    static const char *const ended[] = {"response_mean_ns", "response_stddev_ns", "response_max_ns", "concurrency"};
+    for (size_t i = 0; i < sizeof ended / sizeof *ended; i++) {
+        assert_int_not_equal(of(&over, ended[i])->status, FIGURE_ABSENT);
+        assert_string_equal(of(&over, ended[i])->note, "of those that ended: 373 of 1800 operations due had not ended");
+    }
+    assert_close(of(&over, "response_p50_highest_ns")->value, 900e6, 1e-3, 0);
+    assert_int_equal(of(&over, "response_p99_highest_ns")->status, FIGURE_ABSENT);
+    assert_int_equal(of(&over, "response_p99_lowest_ns")->status, FIGURE_ABSENT);
+    assert_non_null(strstr(of(&over, "response_p99_highest_ns")->note, "in trial 1 373 of 1800"));
+    synth_free(over.synth);
+}
+
+/* The 1782nd of 1800 ended, but the interval's upper rank (1791) did not. */
+static void test_an_interval_whose_end_had_not_ended(void **state)
+{
+    (void)state;
+    struct overload over = overloaded(12, 0);
+    int64_t low, high;
+    double reached;
+    assert_true(interval_quantile_ranks(1800, 0.99, 0.95, &low, &high, &reached));
+    assert_in_range(high, 1789, 1800);
+    const struct figure *p99 = of(&over, "response_p99_ns");
+    assert_int_equal(p99->status, FIGURE_MEASURED);
+    assert_close(p99->value, 1782e6, 1e-3, 0);
+    assert_false(p99->has_interval);
+    assert_non_null(
+        strstr(p99->note, "12 of 1800 operations due had not ended: the upper end of the interval is not known"));
+    assert_true(of(&over, "response_p95_ns")->has_interval);
+    synth_free(over.synth);
+}
+
+/* Those that failed are no part of the ranking, and that is said. */
+static void test_failed_operations_are_left_out(void **state)
+{
+    (void)state;
+    struct overload over = overloaded(0, 800);
+    assert_close(of(&over, "response_p50_ns")->value, 500e6, 1e-3, 0);
+    assert_int_equal(of(&over, "response_p50_ns")->n, 1000);
+    assert_string_equal(of(&over, "response_p50_ns")->note, "without 800 operations that failed");
+    assert_string_equal(of(&over, "response_mean_ns")->note, "without 800 operations that failed");
+    synth_free(over.synth);
+    over = overloaded(0, 0);
+    assert_string_equal(of(&over, "response_p50_ns")->note, "");
+    assert_string_equal(of(&over, "response_max_ns")->note, "");
+    synth_free(over.synth);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -111,6 +218,9 @@ int main(void)
         figures_test(test_steps),
         cmocka_unit_test(test_known_percentiles),
         cmocka_unit_test(test_too_few_operations),
+        cmocka_unit_test(test_operations_without_an_end_are_ranked),
+        cmocka_unit_test(test_an_interval_whose_end_had_not_ended),
+        cmocka_unit_test(test_failed_operations_are_left_out),
     };
     return cmocka_run_group_tests_name("latency", tests, NULL, NULL);
 }

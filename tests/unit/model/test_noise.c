@@ -68,6 +68,35 @@ static void test_noise_without_a_window(void **state)
     struct figures figures = model_figures(synth_study(synth), synth->arena);
     assert_close(model_figure(&figures, stage, row, "trial 1", "noise_steal_frac")->value, 0.3, 1e-12, 0);
     assert_int_equal(model_figure(&figures, stage, 0, "", "noise_steal_frac")->status, FIGURE_ABSENT);
+    assert_string_equal(model_figure(&figures, stage, row, "trial 1", "noise_steal_frac")->note,
+                        "1 trial had fewer than two readings inside the window: of the whole trial there");
+    synth_free(synth);
+}
+
+/* One reading inside the window: the whole trial is told, and that it is. Two: the window, and nothing is said. */
+static void test_noise_of_a_short_window(void **state)
+{
+    (void)state;
+    struct synth *synth = synth_new();
+    int64_t stage = synth_stage(synth, "rate", "?", "rate=1/s"), row = synth_case(synth, stage, "");
+    struct trial_row *trial = synth_trial(synth, row, 0, 1, 1);
+    const char *const names[] = {"psi_io_some_ns", "foreign_cpu_ns"};
+    for (int i = 0; i < 2; i++) {
+        int64_t metric = synth_metric(synth, "host", names[i], "ns", METRIC_COUNTER);
+        synth_sample(synth, trial, metric, PHASE_START, trial->measure_start_ns - PL_NS_PER_S, 0);
+        synth_sample(synth, trial, metric, PHASE_MEASURE, trial->measure_start_ns, 0.25e9);
+        if (i == 1)
+            synth_sample(synth, trial, metric, PHASE_MEASURE, trial->measure_end_ns, 0.5e9);
+        synth_sample(synth, trial, metric, PHASE_AFTER, trial->measure_end_ns + 2 * PL_NS_PER_S, 2e9);
+    }
+    struct figures figures = model_figures(synth_study(synth), synth->arena);
+    const struct figure *waited = model_figure(&figures, stage, 0, "", "noise_io_wait_frac");
+    assert_close(waited->value, 0.5, 1e-12, 0);
+    assert_string_equal(waited->note, "1 trial had fewer than two readings inside the window: of the whole trial there");
+    assert_string_equal(model_figure(&figures, stage, 0, "", "noise_io_wait_max_frac")->note, waited->note);
+    const struct figure *foreign = model_figure(&figures, stage, 0, "", "noise_foreign_cpu_cores");
+    assert_close(foreign->value, 0.25, 1e-12, 0);
+    assert_string_equal(foreign->note, "");
     synth_free(synth);
 }
 
@@ -77,6 +106,7 @@ int main(void)
         figures_test(test_noise),
         cmocka_unit_test(test_flush_around_trials),
         cmocka_unit_test(test_noise_without_a_window),
+        cmocka_unit_test(test_noise_of_a_short_window),
     };
     return cmocka_run_group_tests_name("noise", tests, NULL, NULL);
 }

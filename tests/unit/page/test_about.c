@@ -41,13 +41,97 @@ static void test_facts(void **state)
     struct synth *synth = small_study();
     synth_fact(synth, "host", "disk_size_bytes", "1099511627776", "bytes", "x");
     synth_fact(synth, "host", "device_size", "536870912", "512-byte sectors", "x");
-    synth_fact(synth, "host", "cpu_governor", "unknown: no such file", "", "x");
+    synth_fact(synth, "host", "cpu_governor", "unknown: No such file or directory", "", "x");
+    synth_fact(synth, "host", "container", "unknown: systemd-detect-virt is not installed", "", "x");
     synth_fact(synth, "host", "probe.commit", "hidden here", "", "x");
     char *page = markdown_of(synth);
     assert_holds(page, "| Disk size    | 1.00 TiB ");
-    assert_holds(page, "| 536,870,912 512-byte sectors |");
-    assert_holds(page, "| CPU governor | unknown: no such file ");
+    assert_holds(page, "| 536,870,912 512-byte sectors ");
+    assert_holds(page, "| CPU governor | not readable here ");
+    assert_holds(page, "not known: systemd-detect-virt is not installed");
+    assert_lacks(page, "unknown:");
     assert_lacks(page, "hidden here");
+    pl_free(page);
+}
+
+/* What comes first is short: the machine in one line, and of the settings those that the plan sets. */
+static void test_short_first_complete_later(void **state)
+{
+    (void)state;
+    struct synth *synth = full_study();
+    synth->study.plan_text = "services:\n  db: {settings: {shared_buffers: 256MB}}\n# not max_wal_size\n";
+    char *page = markdown_of(synth);
+    assert_holds(page, "- The machine: Example CPU 3000, 2 cores, 23.5 GiB memory, ext4 on /dev/vda1, 6.1.0-18-amd64, "
+                       "virtual machine: kvm. [The machine in full](#machine).");
+    assert_holds(page, "- The plan sets, for `db`: `shared_buffers = 256MB`. "
+                       "[All that differs from the defaults](#settings).");
+    const char *method = strstr(page, "## How it was measured");
+    assert_non_null(method);
+    assert_true(strstr(page, "`max_wal_size`") > method);
+    assert_true(strstr(page, "| Memory         | 23.5 GiB          |") > method);
+    pl_free(page);
+}
+
+/* Two rates, 50/s and 500/s. Of the first `low_failed` operations fail; of the second `high_open` never end, and
+ * `high_late` end after the window. */
+static char *two_rates(int64_t low_failed, int64_t high_open, int64_t high_late)
+{
+    struct synth *synth = synth_new();
+    int64_t stage = synth_stage(synth, "rate", "?", "script=tpcb-like rate=50/s");
+    const struct {
+        const char *label;
+        int64_t due, open, failed, late, took_ns;
+    } cases[] = {{"rate=50/s", 500, 0, low_failed, 0, 2000000}, {"rate=500/s", 5000, high_open, 0, high_late, 7000000}};
+    for (size_t i = 0; i < 2; i++) {
+        struct trial_row *trial = synth_trial(synth, synth_case(synth, stage, cases[i].label), 0, 10, 4);
+        struct slice *slice = synth_slice(synth, trial, PHASE_MEASURE, PHASE_MEASURE, -1);
+        struct slice *late = synth_slice(synth, trial, PHASE_DRAIN, PHASE_MEASURE, -1);
+        int64_t completed = cases[i].due - cases[i].open - cases[i].failed;
+        struct hist *hist = synth_hist(synth);
+        hist_record_n(hist, cases[i].took_ns, completed);
+        slice->response = hist;
+        slice->ledger = (struct ledger){.due = cases[i].due,
+                                        .completed = completed - cases[i].late,
+                                        .failed = cases[i].failed,
+                                        .unfinished = cases[i].open,
+                                        .never_started = cases[i].open};
+        late->ledger = (struct ledger){.completed = cases[i].late};
+        synth_sensors(synth, trial, i == 0 ? 0.125 : 0.875, 1000, 10);
+    }
+    return markdown_of(synth);
+}
+
+static void test_highest_rate_kept_up(void **state)
+{
+    (void)state;
+    char *page = two_rates(0, 0, 0);
+    assert_holds(page, "Response p99 at the highest rate kept up: **[7.00 ms]");
+    assert_holds(page, "CPU at the highest rate kept up: **[0.875 cores]");
+    pl_free(page);
+    page = two_rates(0, 4600, 0); /* achieves less than the lower rate */
+    assert_holds(page, "Response p99 at the highest rate kept up: **[2.00 ms]");
+    assert_holds(page, "CPU at the highest rate kept up: **[0.125 cores]");
+    assert_holds(page, "[\xe2\x89\xa5 7.00]");
+    assert_holds(page, "4600 of 5000 operations due had not ended: ranked as the longest, this percentile is at least 7");
+    pl_free(page);
+    page = two_rates(0, 1, 0); /* one that never ended is one too many, although more was achieved */
+    assert_holds(page, "Response p99 at the highest rate kept up: **[2.00 ms]");
+    pl_free(page);
+    page = two_rates(1, 4600, 0);
+    assert_holds(page, "No rate that was tested was kept up");
+    assert_lacks(page, "highest rate kept up");
+    pl_free(page);
+}
+
+/* A queue that only the time after the window emptied is no rate kept up; a twentieth, and one for each client, may be. */
+static void test_backlog_is_not_kept_up(void **state)
+{
+    (void)state;
+    char *page = two_rates(0, 0, 254);
+    assert_holds(page, "Response p99 at the highest rate kept up: **[7.00 ms]");
+    pl_free(page);
+    page = two_rates(0, 0, 255);
+    assert_holds(page, "Response p99 at the highest rate kept up: **[2.00 ms]");
     pl_free(page);
 }
 
@@ -57,6 +141,9 @@ int main(void)
         cmocka_unit_test(test_full_study),
         cmocka_unit_test(test_study_that_was_broken_off),
         cmocka_unit_test(test_facts),
+        cmocka_unit_test(test_short_first_complete_later),
+        cmocka_unit_test(test_highest_rate_kept_up),
+        cmocka_unit_test(test_backlog_is_not_kept_up),
     };
     return cmocka_run_group_tests_name("about", tests, NULL, NULL);
 }

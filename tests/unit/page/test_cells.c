@@ -96,10 +96,70 @@ static void test_own_units_and_sources(void **state)
     assert_int_not_equal(page_method(&page, "A."), page_method(&page, "B."));
 }
 
+/* A percentile that lies among operations without an end: its bound, rounded down, with the reason. */
+static void test_bound(void **state)
+{
+    (void)state;
+    static const struct figure bound = {.name = "response_p99_ns",
+                                        .subject = "",
+                                        .unit = "ns",
+                                        .value = 27.39e6,
+                                        .n = 400,
+                                        .stddev = (double)NAN,
+                                        .status = FIGURE_ABSENT,
+                                        .method = "A.",
+                                        .note = "7 of 400 had not ended"};
+    struct doc_table *table = doc_table(page.doc, "t", "Caption");
+    doc_column_add(page.doc, table, "p99", true, true);
+    doc_column_add(page.doc, table, "Interval", true, true);
+    page_cell_figure(&page, table, &bound, DOC_VALUE);
+    page_cell_figure(&page, table, &bound, DOC_INTERVAL);
+    page_table_finish(&page, table);
+    assert_string_equal(table->cells[0].text, "\xe2\x89\xa5 27.3");
+    assert_string_equal(table->cells[1].text, "\xe2\x80\x94");
+    assert_int_equal(table->note_count, 1);
+    assert_string_equal(table->notes[table->cells[1].notes[0]], "7 of 400 had not ended");
+}
+
+/* Said once for a table, at each interval that it is true of. */
+static void test_two_trials(void **state)
+{
+    (void)state;
+    static const int64_t ids[] = {1, 2, 3};
+    struct figure two = {.name = "tps",
+                         .subject = "",
+                         .unit = "1/s",
+                         .value = 500,
+                         .has_interval = true,
+                         .low = -2390,
+                         .high = 3410,
+                         .n = 2,
+                         .method = "A.",
+                         .note = "",
+                         .trials = ids,
+                         .trial_count = 2};
+    struct figure three = two;
+    three.n = 3;
+    three.trial_count = 3;
+    struct doc_table *table = doc_table(page.doc, "t", "Caption");
+    doc_column_add(page.doc, table, "Interval", true, true);
+    page_cell_figure(&page, table, &two, DOC_INTERVAL);
+    page_cell_figure(&page, table, &two, DOC_INTERVAL);
+    page_cell_figure(&page, table, &three, DOC_INTERVAL);
+    page_table_finish(&page, table);
+    assert_int_equal(table->note_count, 1);
+    assert_string_equal(table->notes[0], "two trials say little about spread");
+    assert_int_equal(table->cells[1].note_count, 1);
+    assert_int_equal(table->cells[2].note_count, 0);
+    assert_memory_equal(table->cells[0].text, "0\xe2\x80\x93", 4);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_shared_unit, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_bound, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_two_trials, setup, teardown),
         cmocka_unit_test_setup_teardown(test_own_units_and_sources, setup, teardown),
     };
     return cmocka_run_group_tests_name("cells", tests, NULL, NULL);

@@ -67,8 +67,10 @@ static void test_digits_follow_the_interval(void **state)
     assert_string_equal(shown("tps", "1/s", 5, 400, DOC_VALUE), "5.0 /s"); /* no less than two digits */
     assert_string_equal(shown("tps", "1/s", 962.7, 30, DOC_STDDEV), "15 /s");
     assert_string_equal(shown("tps", "1/s", 962.7, 0, DOC_INTERVAL), " /s");
-    assert_string_equal(shown("tps", "1/s", 100, 1000, DOC_INTERVAL), "\xe2\x88\x92"
-                                                                      "900 to 1,100 /s");
+    assert_string_equal(shown("tps", "1/s", 100, 1000, DOC_INTERVAL), "0\xe2\x80\x93"
+                                                                      "1,100 /s");
+    assert_string_equal(shown("rows_growth", "1/s", 100, 1000, DOC_INTERVAL), "\xe2\x88\x92"
+                                                                              "900 to 1,100 /s");
     assert_string_equal(shown("tps", "1/s", 962.7, 0, DOC_COUNT), "12,345 /s");
     /* a histogram keeps three digits, however narrow the interval */
     assert_string_equal(shown("x_ns", "ns", 4.5678912e6, 10, DOC_VALUE), "4.568 ms");

@@ -41,6 +41,8 @@ static void test_sections_in_order(void **state)
                                         "## Write-ahead log",
                                         "## Storage",
                                         "## How it was measured",
+                                        "## All settings that differ from the defaults",
+                                        "## The machine in full",
                                         "## How quiet the host was",
                                         "## Where every operation went",
                                         "## What went wrong",
