@@ -506,11 +506,47 @@ static void key_rate(struct page *page, struct doc_block **keys, bool *ret_none)
     key_add(page, keys, "CPU at the highest rate kept up", present(page, best->stage_id, best->id, subject, "cpu_cores"));
 }
 
+static bool was_quick(const struct study *study)
+{
+    const struct fact *quick = study_fact(study, "tool", "quick");
+    return quick != NULL && strcmp(quick->value, "yes") == 0;
+}
+
+/* What a reader must know before the first number. */
+static void warn_first(struct page *page)
+{
+    const struct study *study = page->study;
+    if (was_quick(study))
+        doc_say(page->doc, doc_warning(page->doc),
+                "This study only tried its plan out (--quick): every duration was cut to at most one second, iterations to "
+                "two, data to scale 1. Do not use its figures.");
+    size_t failed = 0;
+    for (size_t i = 0; i < study->trial_count; i++)
+        failed += study->trials[i].state == TRIAL_FAILED;
+    if (failed > 0)
+        doc_say(page->doc, doc_warning(page->doc),
+                "%zu of %zu trials failed and are not in the figures: see what went wrong.", failed, study->trial_count);
+    for (size_t i = 0; i < study->case_count; i++) {
+        const struct case_row *row = &study->cases[i];
+        const struct figure *share = page_find(page, row->stage_id, row->id, "", "failed_frac");
+        if (share == NULL || share->status == FIGURE_ABSENT || !(share->value > 0))
+            continue;
+        const struct stage_row *stage = study_stage(study, row->stage_id);
+        struct doc_line *line = doc_warning(page->doc);
+        doc_say(page->doc, line, "Operations failed in ");
+        doc_code(page->doc, line, stage != NULL ? stage->name : "");
+        doc_say(page->doc, line, " (%s): ", page_case_words(page, row));
+        page_say_figure(page, line, share);
+        doc_say(page->doc, line, ". Throughput and latencies are of those that succeeded.");
+    }
+}
+
 void page_glance(struct page *page)
 {
     const char *subject = page->study->subject;
     struct doc_block *keys = NULL;
     doc_section_add(page->doc, 2, "glance", "At a glance");
+    warn_first(page);
     key_add(page, &keys, "Idle memory, without file cache", best_of(page, "footprint", subject, "memory_bytes", false));
     key_add(page, &keys, "Idle CPU", best_of(page, "footprint", subject, "cpu_cores", false));
     key_throughputs(page, &keys);
@@ -537,6 +573,8 @@ void page_plan(struct page *page)
     struct doc_line *line = doc_paragraph(page->doc);
     doc_say(page->doc, line, "This file, ");
     doc_code(page->doc, line, page->study->plan_path);
-    doc_say(page->doc, line, ", says all that the study did. Running it again measures the same on your machine.");
+    doc_say(page->doc, line,
+            was_quick(page->study) ? ", says what the study was to do; --quick cut its durations, iterations and data."
+                                   : ", says what the study did. Running it again measures the same on your machine.");
     doc_listing(page->doc, page->study->plan_text);
 }

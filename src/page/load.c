@@ -230,11 +230,15 @@ static void script_heading(struct page *page, const struct stage_row *stage, con
                     script[0] == '\0' ? stage->name : pl_format(page->arena, "%s: %s", stage->name, script));
     struct doc_line *line = doc_paragraph(page->doc);
     doc_say(page->doc, line, "%s", stage->question);
-    static const char *const told[] = {"for", "warm_up", "protocol", "arrivals", "workers", "iterations"};
+    static const char *const told[] = {"clients",  "operations", "for",     "warm_up",
+                                       "protocol", "arrivals",   "workers", "iterations"};
+    const char *operations = param_value(stage->params, stage->param_count, "operations");
+    bool is_counted = operations != NULL && strcmp(operations, "0") != 0;
     bool first = true;
     for (size_t i = 0; i < COUNT_OF(told); i++) {
         const char *value = param_value(stage->params, stage->param_count, told[i]);
-        if (value == NULL || value[0] == '\0' || strcmp(value, "0") == 0)
+        bool is_time = strcmp(told[i], "for") == 0 || strcmp(told[i], "warm_up") == 0; /* by count there is neither */
+        if (value == NULL || value[0] == '\0' || strcmp(value, "0") == 0 || (is_counted && is_time))
             continue;
         doc_say(page->doc, line, first ? " (" : ", ");
         doc_code(page->doc, line, pl_format(page->arena, "%s: %s", told[i], value));
