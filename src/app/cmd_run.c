@@ -9,16 +9,25 @@
 #include "app/conduct.h"
 #include "app/publish.h"
 #include "base/arena.h"
+#include "base/clock.h"
 #include "plan/plan.h"
 #include "script/program.h"
 
 #include "base/ban.h"
 
 static volatile int stop_requested;
+static volatile int64_t stop_requested_ns;
 
+/* The first signal asks to end in good order, a second one ends at once: the guard kills and removes what was started. Two
+ * that arrive together are one wish (timeout(1) sends its signal to the process and to its group); a terminal that goes
+ * away is not somebody in a hurry. */
 static void on_stop(int number)
 {
-    (void)number;
+    int64_t now_ns = pl_clock_ns();
+    if (stop_requested != 0 && number != SIGHUP && now_ns - stop_requested_ns > PL_NS_PER_S / 5)
+        _exit(app_exit_of(PL_INTERRUPTED));
+    if (stop_requested == 0)
+        stop_requested_ns = now_ns;
     stop_requested = 1;
 }
 
@@ -56,7 +65,8 @@ static int report(const struct run_options *options, const struct conduct_result
         printf("%d trial%s failed: the page says which and why\n", result->trials_failed,
                result->trials_failed == 1 ? "" : "s");
     if (!result->completed)
-        printf("the study is not complete: plimsoll run %s -o %s --resume\n", plan_path, options->study_path);
+        printf("the study is not complete: plimsoll run %s -o %s%s --resume\n", plan_path, options->study_path,
+               options->quick ? " --quick" : "");
     return exit_code;
 }
 

@@ -155,13 +155,10 @@ static enum pl_code conduct_open_study(struct conduct *c, struct pl_err *err)
     enum pl_code code = store_open(c->spec->study_path, &c->store, err);
     if (code == PL_OK)
         code = store_get_head(c->store, c->arena, &head, err);
+    if (code == PL_OK)
+        code = conduct_check_same(c, &head, err);
     if (code != PL_OK)
         return code;
-    if (strcmp(head.plan_text, c->plan->text) != 0) {
-        pl_err_set(err, PL_USAGE, "\"%s\" is a study of another plan", c->spec->study_path);
-        pl_err_hint(err, "Resume it with the plan it was begun with, or begin a new study with -o.");
-        return err->code;
-    }
     code = store_trials(c->store, c->arena, &c->stored, &c->stored_count, err);
     for (size_t i = 0; code == PL_OK && i < c->stored_count; i++)
         if (c->stored[i].id >= c->next_trial_id)
@@ -197,17 +194,8 @@ static enum pl_code put_service_facts(struct conduct *c, struct service *service
 {
     struct fact *facts = NULL;
     size_t count = 0;
-    enum pl_code code = service_facts(service, c->arena, &facts, &count, err);
-    if (code == PL_OK)
-        code = store_put_facts(c->store, facts, count, err);
-    if (code != PL_OK)
-        return code;
-    const struct fact ready = {.scope = service->name,
-                               .name = "ready_ns",
-                               .value = pl_format(c->arena, "%lld", (long long)service->ready_ns),
-                               .unit = "ns",
-                               .how = "from the start of its process to the first answered query"};
-    return store_put_facts(c->store, &ready, 1, err);
+    enum pl_code code = service_facts(service, c->spec->stop, c->arena, &facts, &count, err);
+    return code == PL_OK ? conduct_put_facts(c, facts, count, err) : code;
 }
 
 static enum pl_code put_host_facts(struct conduct *c, struct pl_err *err)
@@ -215,7 +203,7 @@ static enum pl_code put_host_facts(struct conduct *c, struct pl_err *err)
     struct fact *facts = NULL;
     size_t count = 0;
     enum pl_code code = hardware_facts(c->subject->directory, c->arena, &facts, &count, err);
-    return code == PL_OK ? store_put_facts(c->store, facts, count, err) : code;
+    return code == PL_OK ? conduct_put_facts(c, facts, count, err) : code;
 }
 
 static enum pl_code conduct_open_sensors(struct conduct *c, struct pl_err *err)
@@ -258,10 +246,8 @@ static enum pl_code start_service(struct conduct *c, size_t i, struct pl_err *er
         return code;
     }
     struct service *service = c->services[i];
-    char ready[32];
     live_say(c->spec->live, "%s: PostgreSQL %s is ready after %.0f ms%s", plan->name, service->version,
              (double)service->ready_ns / 1e6, plan->data_kind != NULL ? "; loading its data" : "");
-    (void)ready;
     if (plan == c->plan->subject)
         c->subject = service;
     code = service_load_data(service, NULL, NULL, c->spec->stop, err);
@@ -275,8 +261,10 @@ enum pl_code conduct_services_start(struct conduct *c, struct pl_err *err)
         if (code != PL_OK)
             return code;
     }
+    if (c->sense != NULL)
+        return PL_OK;
     enum pl_code code = put_host_facts(c, err);
-    return code == PL_OK && c->sense == NULL ? conduct_open_sensors(c, err) : code;
+    return code == PL_OK ? conduct_open_sensors(c, err) : code;
 }
 
 /* Stops those that died, or all; what remains of a dead one is removed. */
@@ -427,6 +415,8 @@ static enum pl_code conduct_carry_out(struct conduct *c, struct pl_err *err)
         code = conduct_services_start(c, err);
     if (code == PL_OK)
         code = conduct_stages(c, err);
+    if (*c->spec->stop != 0)
+        live_stopping(c->spec->live);
     conduct_services_stop(c, false);
     if (code == PL_OK && c->spec->only == NULL)
         code = store_put_ended(c->store, pl_clock_unix_ns(), err);

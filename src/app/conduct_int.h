@@ -54,6 +54,15 @@ struct trial_run {
  * the study; what the service or the load did wrong ends up in run->row.state and in faults. */
 PL_MUST_CHECK enum pl_code trial_carry_out(struct trial_run *run, struct pl_err *err);
 
+/* That the study of this head may go on: the same plan, --quick as before, the same tool. PL_USAGE says what differs. */
+PL_MUST_CHECK enum pl_code conduct_check_same(struct conduct *conduct, const struct store_head *head, struct pl_err *err);
+
+/* Stores facts of one scope. PL_USAGE, and nothing stored, when the study has facts of that scope and one on which its
+ * figures rest (version, settings, CPUs, memory, kernel) has changed. Of how long a service took to start, the first stays.
+ */
+PL_MUST_CHECK enum pl_code conduct_put_facts(struct conduct *conduct, const struct fact *facts, size_t count,
+                                             struct pl_err *err);
+
 /* Starts every service of the plan that is not running, loads its data and opens the sensors. */
 PL_MUST_CHECK enum pl_code conduct_services_start(struct conduct *conduct, struct pl_err *err);
 

@@ -65,6 +65,13 @@ void live_say(struct live *live, const char *fmt, ...)
     fflush(live->out);
 }
 
+void live_stopping(struct live *live)
+{
+    if (!live->is_stopping)
+        live_say(live, "stopping: what is under way is drained; press Ctrl-C again to stop at once");
+    live->is_stopping = true;
+}
+
 void live_trial(struct live *live, const char *stage, const char *label, int iteration, int iterations)
 {
     live->trial++;

@@ -14,6 +14,7 @@ struct live {
     bool is_terminal, uses_color;
     int width;
     bool block_shown; /* the redrawn block is on the screen */
+    bool is_stopping; /* said so */
     int64_t start_ns, drawn_ns;
     int64_t estimate_ns; /* of the whole study */
     int trials, trial;   /* of the whole study; trial counts from 1 */
@@ -42,6 +43,9 @@ void live_trial(struct live *live, const char *stage, const char *label, int ite
 
 /* Draws at most ten times a second; nothing on plain output. */
 void live_update(struct live *live, const struct live_view *view);
+
+/* Says, once, that the user's wish to stop was heard. */
+void live_stopping(struct live *live);
 
 /* Takes the block away. */
 void live_end(struct live *live);

@@ -64,6 +64,8 @@ static enum pl_code trial_check_services(struct trial_run *run, enum phase phase
 static void trial_show(struct trial_run *run, const char *phase, const struct load_glance *load)
 {
     struct conduct *c = run->conduct;
+    if (is_stopped(run))
+        live_stopping(c->spec->live);
     struct sense_glance subject = sense_look(c->sense);
     int64_t spent_ns = pl_clock_ns() - run->begin_ns;
     int64_t trial_left_ns = run->estimate_ns > spent_ns ? run->estimate_ns - spent_ns : 0;
@@ -175,7 +177,8 @@ static enum pl_code act_tidy(struct trial_run *run, struct pl_err *err)
 {
     (void)err;
     struct pl_err tidy = {0};
-    if (service_tidy(run->conduct->subject, &tidy) != PL_OK)
+    enum pl_code code = service_tidy(run->conduct->subject, run->conduct->spec->stop, &tidy);
+    if (code != PL_OK && code != PL_INTERRUPTED)
         trial_fail(run, "cannot tidy before the trial: %.300s", tidy.what);
     return PL_OK;
 }
@@ -202,10 +205,10 @@ static void trial_await_disconnect(struct trial_run *run)
     PGconn *conn = NULL;
     struct pl_err ignored = {0};
     service_conninfo(run->conduct->subject, SERVICE_SENSOR_DATABASE, conninfo, sizeof conninfo);
-    if (pgconn_open(conninfo, 2 * PL_NS_PER_S, &conn, &ignored) != PL_OK)
+    if (pgconn_open_unless(conninfo, 2 * PL_NS_PER_S, run->conduct->spec->stop, &conn, &ignored) != PL_OK)
         return;
     int64_t deadline_ns = pl_clock_ns() + 2 * PL_NS_PER_S, backends = 1;
-    while (backends > 0 && pl_clock_ns() < deadline_ns) {
+    while (backends > 0 && pl_clock_ns() < deadline_ns && !is_stopped(run)) {
         if (pgquery_i64(conn,
                         "SELECT count(*) FROM pg_stat_activity WHERE datname = '" SERVICE_DATA_DATABASE
                         "' AND backend_type = 'client backend'",

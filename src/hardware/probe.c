@@ -7,10 +7,15 @@
 #include "base/clock.h"
 #include "hardware/hardware_int.h"
 #include "service/spawn.h"
+#include "wire/pgconn.h"
 
 #include "base/ban.h"
 
 static const char source[] = "hardware";
+
+/* Of one statement: a server that hangs must not hang the study. */
+static const int64_t statement_limit_ns = 60 * PL_NS_PER_S;
+static const int64_t connect_limit_ns = 30 * PL_NS_PER_S;
 
 enum probe { PROBE_FLUSH, PROBE_COMMIT, PROBE_ROUND_TRIP, PROBE_COUNT };
 
@@ -98,9 +103,9 @@ static enum pl_code probe_push(struct probing *probing, enum probe probe, const 
 }
 
 /* The server failed: data of the study, and the end of what needs the server. */
-static enum pl_code probe_fault(struct probing *probing, const PGresult *result, struct pl_err *err)
+static enum pl_code probe_fault(struct probing *probing, const PGresult *result, const char *message, struct pl_err *err)
 {
-    const char *state = PQresultErrorField(result, PG_DIAG_SQLSTATE), *message = PQerrorMessage(probing->conn);
+    const char *state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
     struct fault fault = {.trial_id = probing->spec->trial_id,
                           .source = source,
                           .phase = PHASE_MEASURE,
@@ -118,13 +123,24 @@ static enum pl_code probe_fault(struct probing *probing, const PGresult *result,
 /* Runs a statement; false when the server failed, which has then been told (with *ret_code for the sink's answer). */
 static bool probe_exec(struct probing *probing, const char *sql, enum pl_code *ret_code, struct pl_err *err)
 {
-    PGresult *result = PQexec(probing->conn, sql);
-    ExecStatusType status = PQresultStatus(result);
-    bool good = status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK;
-    if (!good)
-        *ret_code = probe_fault(probing, result, err);
+    PGresult *result = NULL;
+    struct pl_err failed = {0};
+    enum pl_code code = pgquery_run_unless(probing->conn, sql, statement_limit_ns, probing->spec->stop, &result, &failed);
+    if (code == PL_INTERRUPTED)
+        *ret_code = pl_err_set(err, code, "%s", failed.what);
+    else if (code != PL_OK)
+        *ret_code = probe_fault(probing, result, failed.what, err);
     PQclear(result);
-    return good;
+    return code == PL_OK;
+}
+
+/* Clearing up, also after a stop. A connection on which a statement still runs is of no use for it. */
+static void probe_forget(struct probing *probing, const char *sql)
+{
+    struct pl_err ignored = {0}; /* the server is a throwaway, and what went wrong with it was told already */
+    if (PQtransactionStatus(probing->conn) == PQTRANS_IDLE &&
+        pgquery_run(probing->conn, sql, 5 * PL_NS_PER_S, NULL, &ignored) != PL_OK)
+        return;
 }
 
 /* Repeats one statement for the time; a first one, not counted, fills caches and makes the plan. */
@@ -164,10 +180,10 @@ static enum pl_code probe_commit(struct probing *probing, struct pl_err *err)
     snprintf(prepare, sizeof prepare, "PREPARE plimsoll_probe AS INSERT INTO %s VALUES (1, now())", probing->table);
     if (probe_exec(probing, prepare, &code, err)) {
         code = probe_statement(probing, PROBE_COMMIT, sql, err);
-        PQclear(PQexec(probing->conn, "DEALLOCATE plimsoll_probe"));
+        probe_forget(probing, "DEALLOCATE plimsoll_probe");
     }
     snprintf(sql, sizeof sql, "DROP TABLE IF EXISTS %s", probing->table);
-    PQclear(PQexec(probing->conn, sql));
+    probe_forget(probing, sql);
     return code;
 }
 
@@ -182,12 +198,6 @@ static enum pl_code probe_flush(struct probing *probing, struct pl_err *err)
     return probe_push(probing, PROBE_FLUSH, values, err);
 }
 
-static void probe_be_silent(void *ctx, const char *message)
-{
-    (void)ctx;
-    (void)message;
-}
-
 static enum pl_code probe_open(struct probing *probing, struct pl_err *err)
 {
     enum pl_code code = PL_OK;
@@ -197,10 +207,12 @@ static enum pl_code probe_open(struct probing *probing, struct pl_err *err)
         probe_note(probing, PROBE_FLUSH, "not measured: fio is not installed; the Debian package fio brings it");
     if (code != PL_OK || probing->spec->conninfo == NULL)
         return code;
-    probing->conn = PQconnectdb(probing->spec->conninfo);
-    PQsetNoticeProcessor(probing->conn, probe_be_silent, NULL);
-    if (PQstatus(probing->conn) != CONNECTION_OK)
-        return probe_fault(probing, NULL, err);
+    struct pl_err failed = {0};
+    code = pgconn_open_unless(probing->spec->conninfo, connect_limit_ns, probing->spec->stop, &probing->conn, &failed);
+    if (code == PL_INTERRUPTED)
+        return pl_err_set(err, code, "%s", failed.what);
+    if (code != PL_OK)
+        return probe_fault(probing, NULL, failed.what, err);
     snprintf(probing->table, sizeof probing->table, "plimsoll_probe_%d", (int)getpid());
     code = probe_declare(probing, PROBE_COMMIT, err);
     return code == PL_OK ? probe_declare(probing, PROBE_ROUND_TRIP, err) : code;

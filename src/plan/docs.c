@@ -93,5 +93,9 @@ void plan_keys_markdown(struct pl_buf *buf)
     pl_buf_put(buf, "\n### Settings that a plan cannot change\n\n| setting | why |\n|---|---|\n");
     for (const struct owned_setting *owned = plan_owned_settings; owned->name != NULL; owned++)
         pl_buf_printf(buf, "| `%s` | %s |\n", owned->name, owned->why);
+    pl_buf_put(buf, "| every name with ");
+    for (size_t i = 0; plan_secret_marks[i] != NULL; i++)
+        pl_buf_printf(buf, "%s`%s`", i == 0 ? "" : plan_secret_marks[i + 1] == NULL ? " or " : ", ", plan_secret_marks[i]);
+    pl_buf_printf(buf, " in it, except `%s` | %s |\n", plan_secret_exception, plan_secret_why);
     pl_arena_free(arena);
 }

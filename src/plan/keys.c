@@ -201,8 +201,46 @@ const struct owned_setting plan_owned_settings[] = {
     {"include", own_include},
     {"include_dir", own_include},
     {"include_if_exists", own_include},
+    {"log_destination", "Plimsoll reads the server's log itself"},
+    {"lc_messages", "errors are told apart by the server's own words, which must be the same everywhere"},
     {NULL, NULL},
 };
+
+const char plan_secret_why[] =
+    "its value may be a secret, and a plan is kept in the study and printed on the page; a throwaway server needs none";
+
+const char *const plan_secret_marks[] = {"passw",
+                                         "passphrase",
+                                         "secret",
+                                         "token",
+                                         "conninfo",
+                                         "credential",
+                                         "api_key",
+                                         "apikey",
+                                         "archive_command",
+                                         "restore_command",
+                                         "archive_cleanup_command",
+                                         "recovery_end_command",
+                                         NULL};
+const char plan_secret_exception[] = "password_encryption"; /* the name of a method */
+
+bool plan_setting_is_secret(const char *name)
+{
+    if (strcasecmp(name, plan_secret_exception) == 0)
+        return false;
+    for (size_t i = 0; plan_secret_marks[i] != NULL; i++)
+        if (strcasestr(name, plan_secret_marks[i]) != NULL)
+            return true;
+    return false;
+}
+
+const char *plan_setting_refusal(const char *name)
+{
+    for (const struct owned_setting *owned = plan_owned_settings; owned->name != NULL; owned++)
+        if (strcasecmp(owned->name, name) == 0)
+            return owned->why;
+    return plan_setting_is_secret(name) ? plan_secret_why : NULL;
+}
 
 const char *const plan_reserved_services[] = {"host", "tool", "plan", "load", NULL};
 

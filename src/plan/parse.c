@@ -161,12 +161,15 @@ static enum pl_code check_setting(struct reader *reader, const struct node *key,
                     "Names of settings have lower-case letters, digits, \"_\" and \".\", such as shared_buffers.");
         return reader->err->code;
     }
-    for (const struct owned_setting *owned = plan_owned_settings; owned->name != NULL; owned++)
-        if (strcmp(owned->name, key->text) == 0) {
-            plan_fail(reader, key, "the setting %s belongs to Plimsoll: %s", shown, owned->why);
-            pl_err_hint(reader->err, "Remove it from \"settings\".");
-            return reader->err->code;
-        }
+    const char *refusal = plan_setting_refusal(key->text);
+    if (refusal != NULL) {
+        plan_fail(reader, key,
+                  plan_setting_is_secret(key->text) ? "the setting %s is refused: %s"
+                                                    : "the setting %s belongs to Plimsoll: %s",
+                  shown, refusal);
+        pl_err_hint(reader->err, "Remove it from \"settings\".");
+        return reader->err->code;
+    }
     enum pl_code code = plan_need_scalar(reader, key->text, value);
     if (code != PL_OK)
         return code;

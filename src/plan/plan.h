@@ -129,6 +129,12 @@ void plan_params_set(struct plan_params *params, const struct plan_key *key, con
  * with plan_params_set it gives the same value. */
 const char *plan_params_text(const struct plan_params *params, const struct plan_key *key, struct pl_arena *arena);
 
+/* Why a plan may not set a setting of a service, or NULL when it may. Upper and lower case are the same. */
+const char *plan_setting_refusal(const char *name);
+
+/* Whether the value of a setting may be a secret, by its name: it is never recorded. */
+bool plan_setting_is_secret(const char *name);
+
 /* The reference of all keys as Markdown (the part of docs/plans.md between its markers), and as a JSON schema (draft
  * 2020-12) for editors. Both come from the tables that the parser reads. */
 void plan_keys_markdown(struct pl_buf *buf);

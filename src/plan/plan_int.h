@@ -78,6 +78,11 @@ struct owned_setting {
 };
 extern const struct owned_setting plan_owned_settings[]; /* ended by a NULL name */
 
+/* What the names of settings with secret values have in them (NULL-ended), the one such name that has none, and why plans
+ * may not hold them. */
+extern const char *const plan_secret_marks[];
+extern const char plan_secret_exception[], plan_secret_why[];
+
 /* Names of services that the records use for something else. NULL-ended. */
 extern const char *const plan_reserved_services[];
 

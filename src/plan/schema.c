@@ -54,11 +54,14 @@ static void put_form(struct pl_buf *buf, const struct field *field)
         put_strings(buf, field->choices);
         break;
     case FORM_SETTINGS:
-        pl_buf_put(buf,
-                   "\"type\": \"object\", \"propertyNames\": {\"pattern\": \"^[a-z_][a-z0-9_.]*$\", \"not\": {\"enum\": [");
+        pl_buf_put(buf, "\"type\": \"object\", \"propertyNames\": {\"pattern\": \"^[a-z_][a-z0-9_.]*$\", \"not\": "
+                        "{\"anyOf\": [{\"enum\": [");
         for (const struct owned_setting *owned = plan_owned_settings; owned->name != NULL; owned++)
             pl_buf_printf(buf, "%s\"%s\"", owned == plan_owned_settings ? "" : ", ", owned->name);
-        pl_buf_put(buf, "]}}, \"additionalProperties\": {\"type\": [\"string\", \"number\", \"boolean\"]}");
+        pl_buf_printf(buf, "]}, {\"pattern\": \"^(?!%s$).*(", plan_secret_exception);
+        for (size_t i = 0; plan_secret_marks[i] != NULL; i++)
+            pl_buf_printf(buf, "%s%s", i == 0 ? "" : "|", plan_secret_marks[i]);
+        pl_buf_put(buf, ")\"}]}}, \"additionalProperties\": {\"type\": [\"string\", \"number\", \"boolean\"]}");
         break;
     case FORM_SCRIPTS:
         pl_buf_printf(buf,

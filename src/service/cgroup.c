@@ -1,6 +1,7 @@
 /* Finds, makes and fills control groups. */
 #include "service/cgroup_int.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -148,28 +149,65 @@ static bool cgroup_offers(const char *parent, const char *controller)
     return service_mount_has_option(text, controller);
 }
 
+static const struct {
+    const char *controller, *enable, *disable, *file;
+} cgroup_wanted[] = {{"memory", "+memory", "-memory", "memory.current"},
+                     {"io", "+io", "-io", "io.stat"},
+                     {"cpu", "+cpu", "-cpu", "cpu.max"}};
+
+enum { CGROUP_WANTED = sizeof cgroup_wanted / sizeof *cgroup_wanted };
+
+/* What this process has made its own group pass on, bit by bit of cgroup_wanted: a second service finds it enabled, and
+ * must know as well that it is to be taken back. Only the conducting thread makes and removes groups. */
+static int cgroup_passed_on;
+
 /* A v2 group has memory.* and io.* only when its parent passes these controllers down, which the kernel refuses to a parent
  * that has processes of its own and is not the root. cpu.stat is there in any case. */
 static void cgroup_enable(struct cgroup *cgroup, const char *parent, struct pl_arena *arena)
 {
-    static const struct {
-        const char *controller, *enable, *file;
-    } wanted[] = {{"memory", "+memory", "memory.current"}, {"io", "+io", "io.stat"}, {"cpu", "+cpu", "cpu.max"}};
-    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
+    for (size_t i = 0; i < CGROUP_WANTED; i++) {
         char path[400];
-        snprintf(path, sizeof path, "%s/%s", cgroup->v2, wanted[i].file);
-        if (access(path, F_OK) == 0)
+        const char *controller = cgroup_wanted[i].controller;
+        snprintf(path, sizeof path, "%s/%s", cgroup->v2, cgroup_wanted[i].file);
+        bool had = access(path, F_OK) == 0;
+        if (had && (cgroup_passed_on >> i & 1) == 0)
             continue;
-        if (!cgroup_offers(parent, wanted[i].controller)) {
-            cgroup_add_why(cgroup, arena,
-                           pl_format(arena, "%s does not offer the %s controller", parent, wanted[i].controller));
-            continue;
-        }
-        if (!cgroup_write(parent, "cgroup.subtree_control", wanted[i].enable))
+        if (!had && !cgroup_offers(parent, controller)) {
+            cgroup_add_why(cgroup, arena, pl_format(arena, "%s does not offer the %s controller", parent, controller));
+        } else if (!had && !cgroup_write(parent, "cgroup.subtree_control", cgroup_wanted[i].enable)) {
             cgroup_add_why(
                 cgroup, arena,
-                pl_format(arena, "%s cannot pass on the %s controller: %s", parent, wanted[i].controller, strerror(errno)));
+                pl_format(arena, "%s cannot pass on the %s controller: %s", parent, controller, strerror(errno)));
+        } else {
+            cgroup_passed_on |= 1 << i;
+            cgroup_add_why(
+                cgroup, arena,
+                pl_format(arena, "%s passes on the %s controller as long as the study runs", parent, controller));
+        }
     }
+    cgroup->passed_on = cgroup_passed_on;
+}
+
+/* Whether a group of ours, of this or another run, is still below the parent. */
+static bool cgroup_is_used(const char *parent)
+{
+    DIR *directory = opendir(parent);
+    bool found = false;
+    if (directory == NULL)
+        return false;
+    for (const struct dirent *entry; !found && (entry = readdir(directory)) != NULL;)
+        found = strncmp(entry->d_name, "plimsoll-", strlen("plimsoll-")) == 0;
+    closedir(directory);
+    return found;
+}
+
+void cgroup_take_back(const char *parent, int passed_on)
+{
+    if (cgroup_is_used(parent))
+        return;
+    for (size_t i = 0; i < CGROUP_WANTED; i++)
+        if ((passed_on >> i & 1) != 0 && cgroup_write(parent, "cgroup.subtree_control", cgroup_wanted[i].disable))
+            cgroup_passed_on &= ~(1 << i);
 }
 
 void cgroup_make(const struct cgroup_parents *parents, const char *name, struct pl_arena *arena, struct cgroup *ret_cgroup)

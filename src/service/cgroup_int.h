@@ -24,6 +24,10 @@ void cgroup_read_parents(struct pl_arena *arena, struct cgroup_parents *ret_pare
  * told in `why`, never an error. `why` lives in the arena. */
 void cgroup_make(const struct cgroup_parents *parents, const char *name, struct pl_arena *arena, struct cgroup *ret_cgroup);
 
+/* Lets the parent of a v2 group stop passing on controllers that cgroup_make made it pass on (cgroup.passed_on), once no
+ * group of ours is below it any more. What the kernel refuses stays. */
+void cgroup_take_back(const char *parent, int passed_on);
+
 /* Puts a process into every group; one that refuses it is removed and told in `why`. */
 void cgroup_join(struct cgroup *cgroup, pid_t pid, struct pl_arena *arena);
 

@@ -3,12 +3,12 @@
  *
  * Tables are made in the transaction that fills them, so COPY may write frozen rows; keys come last, when sorting beats
  * inserting. */
-#include <errno.h>
-#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "service/postgres_int.h"
+#include "wire/pgconn.h"
 
 #include "base/ban.h"
 
@@ -17,9 +17,12 @@ enum {
     ACCOUNTS_PER_BRANCH = 100000,
     BIGINT_SCALE = 20000, /* from here on aid does not fit an int (SCALE_32BIT_THRESHOLD) */
     CHUNK_BYTES = 256 * 1024,
-    ROW_BYTES_MAX = 64,
-    POLL_MS = 100
+    ROW_BYTES_MAX = 64
 };
+
+/* Only against a server that hangs: the keys of a large scale take hours. */
+#define STATEMENT_LIMIT_NS (24 * 3600 * PL_NS_PER_S)
+#define CHUNK_LIMIT_NS (300 * PL_NS_PER_S)
 
 /* How much of the whole a step is, for the bar: measured at scale 50. */
 static const double COPY_SHARE = 0.70, VACUUM_SHARE = 0.05;
@@ -39,46 +42,6 @@ static bool is_stopped(const volatile int *stop)
     return stop != NULL && *stop != 0;
 }
 
-static void postgres_cancel(PGconn *conn)
-{
-    char ignored[256];
-    PGcancel *cancel = PQgetCancel(conn);
-    if (cancel != NULL)
-        PQcancel(cancel, ignored, sizeof ignored);
-    PQfreeCancel(cancel);
-}
-
-enum pl_code postgres_exec(PGconn *conn, const char *sql, const volatile int *stop, struct pl_err *err)
-{
-    bool cancelled = false;
-    if (PQsendQuery(conn, sql) == 0)
-        return postgres_say(conn, sql, err);
-    while (PQisBusy(conn) != 0) {
-        struct pollfd ready = {.fd = PQsocket(conn), .events = POLLIN};
-        int count = poll(&ready, 1, POLL_MS);
-        if (!cancelled && is_stopped(stop)) {
-            postgres_cancel(conn);
-            cancelled = true;
-        }
-        if ((count > 0 || (count < 0 && errno != EINTR)) && PQconsumeInput(conn) == 0)
-            break;
-    }
-    enum pl_code code = PL_OK;
-    for (PGresult *result; (result = PQgetResult(conn)) != NULL; PQclear(result)) {
-        ExecStatusType status = PQresultStatus(result);
-        if (code == PL_OK && status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK && status != PGRES_COPY_IN)
-            code = cancelled ? pl_err_set(err, PL_INTERRUPTED, "interrupted while the data were built")
-                             : postgres_say(conn, sql, err);
-        if (status == PGRES_COPY_IN) {
-            PQclear(result);
-            return PL_OK;
-        }
-    }
-    if (code == PL_OK && PQstatus(conn) != CONNECTION_OK)
-        code = postgres_say(conn, sql, err);
-    return code;
-}
-
 static void dataset_tell(const struct dataset *data, double done)
 {
     if (data->progress != NULL)
@@ -91,7 +54,7 @@ static enum pl_code dataset_run(const struct dataset *data, const char *const *s
     for (size_t i = 0; i < count; i++) {
         if (is_stopped(data->stop))
             return pl_err_set(err, PL_INTERRUPTED, "interrupted while the data were built");
-        enum pl_code code = postgres_exec(data->conn, statements[i], data->stop, err);
+        enum pl_code code = pgquery_run_unless(data->conn, statements[i], STATEMENT_LIMIT_NS, data->stop, NULL, err);
         if (code != PL_OK)
             return code;
         dataset_tell(data, from + share * (double)(i + 1) / (double)count);
@@ -121,22 +84,9 @@ static void dataset_put_text(struct dataset *data, const char *text)
 
 static enum pl_code dataset_flush(struct dataset *data, struct pl_err *err)
 {
-    if (data->used > 0 && PQputCopyData(data->conn, data->chunk, (int)data->used) != 1)
-        return postgres_say(data->conn, "cannot send data", err);
+    size_t used = data->used;
     data->used = 0;
-    return PL_OK;
-}
-
-/* Ends a COPY; on an error (already set or the server's) the transaction is lost. */
-static enum pl_code dataset_end_copy(struct dataset *data, const char *why, struct pl_err *err)
-{
-    enum pl_code code = err->code;
-    if (PQputCopyEnd(data->conn, why) != 1 && code == PL_OK)
-        code = postgres_say(data->conn, "cannot end COPY", err);
-    for (PGresult *result; (result = PQgetResult(data->conn)) != NULL; PQclear(result))
-        if (PQresultStatus(result) != PGRES_COMMAND_OK && code == PL_OK)
-            code = postgres_say(data->conn, "COPY failed", err);
-    return code;
+    return used > 0 ? pgquery_copy_put(data->conn, data->chunk, used, CHUNK_LIMIT_NS, data->stop, err) : PL_OK;
 }
 
 struct dataset_table {
@@ -148,7 +98,9 @@ struct dataset_table {
 
 static enum pl_code dataset_copy(struct dataset *data, const struct dataset_table *table, bool tell, struct pl_err *err)
 {
-    enum pl_code code = postgres_exec(data->conn, table->copy, data->stop, err);
+    PGresult *begun = NULL;
+    enum pl_code code = pgquery_run_unless(data->conn, table->copy, STATEMENT_LIMIT_NS, data->stop, &begun, err);
+    PQclear(begun);
     if (code != PL_OK)
         return code;
     int64_t rows = table->rows_per_branch * data->scale;
@@ -169,7 +121,8 @@ static enum pl_code dataset_copy(struct dataset *data, const struct dataset_tabl
     if (code == PL_OK)
         code = dataset_flush(data, err);
     data->used = 0;
-    return dataset_end_copy(data, code == PL_OK ? NULL : "the study stopped", err);
+    /* after an error the connection is closed, which ends the COPY too */
+    return code == PL_OK ? pgquery_copy_end(data->conn, NULL, STATEMENT_LIMIT_NS, data->stop, err) : code;
 }
 
 static enum pl_code dataset_fill(struct dataset *data, struct pl_err *err)

@@ -17,10 +17,11 @@ PL_MUST_CHECK enum pl_code guard_start(struct guard **ret_guard, struct pl_err *
  * that work inside it and have no terminal (a PostgreSQL backend leaves its server's group, but stays in its directory).
  * GUARD_CGROUP: the control group and what runs in it. GUARD_SYSV: the System V shared memory segment named by the
  * postmaster.pid of a PostgreSQL data directory, once nobody has it attached. GUARD_DSM: PostgreSQL's control segment under
- * /dev/shm and the segments it lists. */
-enum guard_what { GUARD_GROUP, GUARD_DIRECTORY, GUARD_CGROUP, GUARD_SYSV, GUARD_DSM };
-/* pgid: for GUARD_GROUP, else 0; path: absolute, for the others (only directories and control groups whose last part
- * starts with "plimsoll-"), "" or NULL otherwise. Does not fail: a guard that was killed guards nothing any more. */
+ * /dev/shm and the segments it lists. GUARD_CONTROLLERS: controllers that a control group passes on for the study alone. */
+enum guard_what { GUARD_GROUP, GUARD_DIRECTORY, GUARD_CGROUP, GUARD_SYSV, GUARD_DSM, GUARD_CONTROLLERS };
+/* pgid: for GUARD_GROUP; for GUARD_CONTROLLERS cgroup.passed_on; else 0. path: absolute, for the others (only directories
+ * and control groups whose last part starts with "plimsoll-"), "" or NULL otherwise. Does not fail: a guard that was killed
+ * guards nothing any more. */
 void guard_add(struct guard *guard, enum guard_what what, pid_t pgid, const char *path);
 void guard_remove(struct guard *guard, enum guard_what what, pid_t pgid, const char *path);
 

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "service/cgroup_int.h"
 #include "service/guard_int.h"
 #include "service/postgres_int.h"
 
@@ -96,13 +97,16 @@ static bool guard_remove_one(const struct guard_item *item)
         return postgres_remove_sysv(item->path);
     case GUARD_DSM:
         return postgres_remove_dsm(item->path);
+    case GUARD_CONTROLLERS:
+        cgroup_take_back(item->path, item->pgid);
+        return true;
     }
     return false;
 }
 
 bool guard_remove_leftovers(const struct guard_item *items, size_t count)
 {
-    static const enum guard_what order[] = {GUARD_SYSV, GUARD_DSM, GUARD_CGROUP, GUARD_DIRECTORY};
+    static const enum guard_what order[] = {GUARD_SYSV, GUARD_DSM, GUARD_CGROUP, GUARD_CONTROLLERS, GUARD_DIRECTORY};
     bool all = true;
     for (size_t step = 0; step < sizeof order / sizeof *order; step++)
         for (size_t i = 0; i < count; i++)

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "service/service_int.h"
+#include "wire/pgconn.h"
 
 #include "base/ban.h"
 
@@ -19,6 +20,10 @@
 #define READY_LIMIT_NS (120 * PL_NS_PER_S)
 #define READY_PAUSE_NS PL_NS_PER_MS
 #define STOP_LIMIT_NS (30 * PL_NS_PER_S)
+/* A server that hangs must not hang the tool; a slow one must not be given up too early. */
+#define CONNECT_LIMIT_NS (30 * PL_NS_PER_S)
+#define ANSWER_LIMIT_NS (60 * PL_NS_PER_S)
+#define TIDY_LIMIT_NS (300 * PL_NS_PER_S)
 
 enum { TAIL_LINES = 15, CONF_BYTES_MAX = 1024 * 1024, PID_FILE_STATUS_LINE = 8 };
 
@@ -48,45 +53,12 @@ static void postgres_conninfo(const struct service_state *state, const char *dat
     postgres_put_quoted(out, database);
 }
 
-static void postgres_be_silent(void *ctx, const char *message)
-{
-    (void)ctx;
-    (void)message;
-}
-
-/* Never NULL; look at PQstatus. */
-static PGconn *postgres_connect(const struct service_state *state, const char *database)
+static enum pl_code postgres_open(const struct service_state *state, const char *database, const volatile int *stop,
+                                  PGconn **ret_conn, struct pl_err *err)
 {
     char conninfo[512];
-    PGconn *conn = PQconnectdb(service_conninfo(&state->service, database, conninfo, sizeof conninfo));
-    PQsetNoticeProcessor(conn, postgres_be_silent, NULL);
-    return conn;
-}
-
-enum pl_code postgres_say(PGconn *conn, const char *what, struct pl_err *err)
-{
-    char text[256];
-    snprintf(text, sizeof text, "%s", PQerrorMessage(conn));
-    size_t length = strlen(text);
-    while (length > 0 && text[length - 1] == '\n')
-        text[--length] = '\0';
-    for (char *p = text; *p != '\0'; p++)
-        if (*p == '\n')
-            *p = ' ';
-    return pl_err_set(err, PL_SERVICE, "%s: %s", what, text);
-}
-
-static enum pl_code postgres_open(const struct service_state *state, const char *database, PGconn **ret_conn,
-                                  struct pl_err *err)
-{
-    PGconn *conn = postgres_connect(state, database);
-    if (PQstatus(conn) != CONNECTION_OK) {
-        postgres_say(conn, "cannot connect", err);
-        PQfinish(conn);
-        return err->code;
-    }
-    *ret_conn = conn;
-    return PL_OK;
+    service_conninfo(&state->service, database, conninfo, sizeof conninfo);
+    return pgconn_open_unless(conninfo, CONNECT_LIMIT_NS, stop, ret_conn, err);
 }
 
 /* The last lines of a log as a hint, when there are any. */
@@ -204,17 +176,18 @@ static void postgres_note_dsm(struct service_state *state)
 }
 
 /* Whether it answers a query; takes the time of the answer and its version. */
-static bool postgres_answers(struct service_state *state, int64_t start_ns)
+static bool postgres_answers(struct service_state *state, int64_t start_ns, const volatile int *stop)
 {
-    PGconn *conn = postgres_connect(state, SERVICE_SENSOR_DATABASE);
-    PGresult *result = PQstatus(conn) == CONNECTION_OK ? PQexec(conn, "SELECT 1") : NULL;
-    bool good = PQresultStatus(result) == PGRES_TUPLES_OK;
+    PGconn *conn = NULL;
+    struct pl_err ignored = {0}; /* it is asked again, until the time is over */
+    if (postgres_open(state, SERVICE_SENSOR_DATABASE, stop, &conn, &ignored) != PL_OK)
+        return false;
+    bool good = pgquery_run_unless(conn, "SELECT 1", ANSWER_LIMIT_NS, stop, NULL, &ignored) == PL_OK;
     if (good) {
         const char *version = PQparameterStatus(conn, "server_version");
         state->service.ready_ns = pl_clock_ns() - start_ns;
         snprintf(state->service.version, sizeof state->service.version, "%s", version != NULL ? version : "");
     }
-    PQclear(result);
     PQfinish(conn);
     return good;
 }
@@ -228,7 +201,7 @@ static enum pl_code postgres_wait_ready(struct service_state *state, int64_t sta
         postgres_read_status(own->data_directory, status, sizeof status);
         if (status[0] != '\0' && !own->dsm_noted)
             postgres_note_dsm(state);
-        if (strcmp(status, "ready") == 0 && postgres_answers(state, start_ns))
+        if (strcmp(status, "ready") == 0 && postgres_answers(state, start_ns, stop))
             return PL_OK;
         if (service_is_dead(state)) {
             pl_err_set(err, PL_SERVICE, "PostgreSQL %s did not start", own->programs.version);
@@ -280,10 +253,10 @@ static enum pl_code postgres_start(struct service_state *state, const volatile i
     if (code == PL_OK)
         code = postgres_run(state, stop, err);
     if (code == PL_OK)
-        code = postgres_open(state, SERVICE_SENSOR_DATABASE, &conn, err);
+        code = postgres_open(state, SERVICE_SENSOR_DATABASE, stop, &conn, err);
     if (code != PL_OK)
         return code;
-    code = postgres_exec(conn, "CREATE DATABASE " SERVICE_DATA_DATABASE, stop, err);
+    code = pgquery_run_unless(conn, "CREATE DATABASE " SERVICE_DATA_DATABASE, ANSWER_LIMIT_NS, stop, NULL, err);
     PQfinish(conn);
     return code;
 }
@@ -295,7 +268,7 @@ static enum pl_code postgres_load_data(struct service_state *state, void (*progr
     PGconn *conn = NULL;
     if (strcmp(plan->data_kind, "tpcb") != 0)
         return pl_err_set(err, PL_USAGE, "there is no data set \"%s\" for PostgreSQL", plan->data_kind);
-    enum pl_code code = postgres_open(state, SERVICE_DATA_DATABASE, &conn, err);
+    enum pl_code code = postgres_open(state, SERVICE_DATA_DATABASE, stop, &conn, err);
     if (code != PL_OK)
         return code;
     code = dataset_load_tpcb(conn, plan->data_scale, progress, ctx, stop, err);
@@ -303,15 +276,15 @@ static enum pl_code postgres_load_data(struct service_state *state, void (*progr
     return code;
 }
 
-static enum pl_code postgres_tidy(struct service_state *state, struct pl_err *err)
+static enum pl_code postgres_tidy(struct service_state *state, const volatile int *stop, struct pl_err *err)
 {
     PGconn *conn = NULL;
-    enum pl_code code = postgres_open(state, SERVICE_DATA_DATABASE, &conn, err);
+    enum pl_code code = postgres_open(state, SERVICE_DATA_DATABASE, stop, &conn, err);
     if (code != PL_OK)
         return code;
-    code = postgres_exec(conn, "VACUUM", NULL, err);
+    code = pgquery_run_unless(conn, "VACUUM", TIDY_LIMIT_NS, stop, NULL, err);
     if (code == PL_OK)
-        code = postgres_exec(conn, "CHECKPOINT", NULL, err);
+        code = pgquery_run_unless(conn, "CHECKPOINT", TIDY_LIMIT_NS, stop, NULL, err);
     PQfinish(conn);
     return code;
 }
@@ -361,25 +334,26 @@ static void postgres_push_setting(const struct service_state *state, const char 
     bool in_plan = postgres_is_in_plan(state->service.plan, name), is_default = strcmp(source, "default") == 0;
     if ((is_default && !in_plan) || postgres_is_passing(name) || strcmp(source, "client") == 0)
         return;
-    if (postgres_setting_is_secret(name))
+    if (plan_setting_is_secret(name))
         value = "(not recorded)";
     service_push_fact(facts, pl_format(facts->arena, "setting.%s", name), value, "", how);
 }
 
-static enum pl_code postgres_facts(struct service_state *state, struct service_facts *facts, struct pl_err *err)
+static enum pl_code postgres_facts(struct service_state *state, struct service_facts *facts, const volatile int *stop,
+                                   struct pl_err *err)
 {
     const struct postgres *own = state->own;
     PGconn *conn = NULL;
-    enum pl_code code = postgres_open(state, SERVICE_SENSOR_DATABASE, &conn, err);
+    enum pl_code code = postgres_open(state, SERVICE_SENSOR_DATABASE, stop, &conn, err);
     if (code != PL_OK)
         return code;
     service_push_fact(facts, "program.postgres", pl_format(facts->arena, "%s/postgres", own->programs.directory), "",
                       "search");
     service_push_fact(facts, "program.initdb", pl_format(facts->arena, "%s/initdb", own->programs.directory), "", "search");
-    PGresult *rows = PQexec(conn, "SELECT name, current_setting(name), source FROM pg_settings ORDER BY name");
-    if (PQresultStatus(rows) != PGRES_TUPLES_OK)
-        code = postgres_say(conn, "cannot read the settings", err);
-    for (int row = 0; row < PQntuples(rows); row++)
+    PGresult *rows = NULL;
+    code = pgquery_run_unless(conn, "SELECT name, current_setting(name), source FROM pg_settings ORDER BY name",
+                              ANSWER_LIMIT_NS, stop, &rows, err);
+    for (int row = 0; code == PL_OK && row < PQntuples(rows); row++)
         postgres_push_setting(state, PQgetvalue(rows, row, 0), PQgetvalue(rows, row, 1), PQgetvalue(rows, row, 2), facts);
     PQclear(rows);
     PQfinish(conn);

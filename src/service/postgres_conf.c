@@ -5,26 +5,6 @@
 
 #include "base/ban.h"
 
-/* The study connects, watches and clears away by these; a plan that set them would only break that. */
-static const char *const postgres_reserved[] = {
-    "config_file",
-    "data_directory",
-    "external_pid_file",
-    "hba_file",
-    "ident_file",
-    "include",
-    "include_dir",
-    "include_if_exists",
-    "lc_messages",
-    "listen_addresses",
-    "log_destination",
-    "logging_collector",
-    "port",
-    "unix_socket_group",
-    "unix_socket_directories",
-    "unix_socket_permissions",
-};
-
 static bool postgres_is_name(const char *name)
 {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_";
@@ -36,12 +16,9 @@ enum pl_code postgres_put_setting(struct pl_buf *out, const char *name, const ch
 {
     if (!postgres_is_name(name))
         return pl_err_set(err, PL_INPUT, "\"%.60s\" is not the name of a PostgreSQL setting", name);
-    for (size_t i = 0; i < sizeof postgres_reserved / sizeof *postgres_reserved; i++)
-        if (strcasecmp(name, postgres_reserved[i]) == 0) {
-            pl_err_set(err, PL_INPUT, "the setting \"%s\" cannot be chosen by a plan", name);
-            pl_err_hint(err, "Remove it: a throwaway server has its own directory, socket and log.");
-            return err->code;
-        }
+    const char *refusal = plan_setting_refusal(name);
+    if (refusal != NULL)
+        return pl_err_set(err, PL_INPUT, "the setting \"%.60s\" cannot be chosen by a plan: %s", name, refusal);
     pl_buf_printf(out, "%s = '", name);
     for (const char *p = value; *p != '\0'; p++) {
         if ((unsigned char)*p < 0x20 || *p == 0x7f)
@@ -53,26 +30,4 @@ enum pl_code postgres_put_setting(struct pl_buf *out, const char *name, const ch
     }
     pl_buf_put(out, "'\n");
     return PL_OK;
-}
-
-bool postgres_setting_is_secret(const char *name)
-{
-    static const char *const marks[] = {"passw",
-                                        "passphrase",
-                                        "secret",
-                                        "token",
-                                        "conninfo",
-                                        "credential",
-                                        "api_key",
-                                        "apikey",
-                                        "archive_command",
-                                        "restore_command",
-                                        "archive_cleanup_command",
-                                        "recovery_end_command"};
-    if (strcasecmp(name, "password_encryption") == 0)
-        return false;
-    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
-        if (strcasestr(name, marks[i]) != NULL)
-            return true;
-    return false;
 }

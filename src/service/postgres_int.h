@@ -35,12 +35,9 @@ PL_MUST_CHECK enum pl_code postgres_find(const struct plan_service *plan, const 
                                          struct pl_err *err);
 
 /* Appends one line NAME = 'VALUE' for postgresql.conf, quoted as guc-file.l reads it. PL_INPUT for a name that is none,
- * that the study needs for itself, or a value with control characters. */
+ * that plan_setting_refusal refuses, or a value with control characters. */
 PL_MUST_CHECK enum pl_code postgres_put_setting(struct pl_buf *out, const char *name, const char *value,
                                                 struct pl_err *err);
-
-/* Whether the value of a setting may be a secret, and so is not recorded. */
-bool postgres_setting_is_secret(const char *name);
 
 /* The path of the dynamic shared memory control segment that a server has mapped (/proc/PID/maps); "" for none. */
 void postgres_find_dsm(pid_t pid, char *ret_path, size_t size);
@@ -51,13 +48,6 @@ bool postgres_remove_sysv(const char *data_directory);
 
 /* Removes the control segment and every segment that it lists; true when it is gone. */
 bool postgres_remove_dsm(const char *control_path);
-
-/* Runs one statement that returns no rows of interest, looking at *stop (may be NULL) while it runs: then it is cancelled
- * and the code is PL_INTERRUPTED. */
-PL_MUST_CHECK enum pl_code postgres_exec(PGconn *conn, const char *sql, const volatile int *stop, struct pl_err *err);
-
-/* PL_SERVICE with what libpq says of the connection, on one line. */
-enum pl_code postgres_say(PGconn *conn, const char *what, struct pl_err *err);
 
 /* Builds the tables of pgbench at a scale; see dataset.c. */
 PL_MUST_CHECK enum pl_code dataset_load_tpcb(PGconn *conn, int64_t scale, void (*progress)(void *ctx, double done),

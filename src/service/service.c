@@ -97,6 +97,8 @@ static enum pl_code service_start_kind(struct service_state *state, const volati
     size_t count = cgroup_paths(&state->service.cgroup, paths);
     for (size_t i = 0; i < count; i++)
         service_add_leftover(state, GUARD_CGROUP, 0, paths[i]);
+    if (state->service.cgroup.passed_on != 0)
+        service_add_leftover(state, GUARD_CONTROLLERS, state->service.cgroup.passed_on, parents.v2);
     return state->kind->start(state, stop, err);
 }
 
@@ -201,11 +203,11 @@ const char *service_conninfo(const struct service *service, const char *database
     return buf;
 }
 
-enum pl_code service_tidy(struct service *service, struct pl_err *err)
+enum pl_code service_tidy(struct service *service, const volatile int *stop, struct pl_err *err)
 {
     struct service_state *state = service_state_of(service);
-    enum pl_code code = state->kind->tidy(state, err);
-    if (code != PL_OK)
+    enum pl_code code = state->kind->tidy(state, stop, err);
+    if (code != PL_OK && code != PL_INTERRUPTED)
         pl_err_context(err, "tidying service \"%s\"", service->name);
     return code;
 }
@@ -220,8 +222,8 @@ void service_push_fact(struct service_facts *facts, const char *name, const char
                                                 .how = pl_strdup(facts->arena, how)};
 }
 
-enum pl_code service_facts(struct service *service, struct pl_arena *arena, struct fact **ret_facts, size_t *ret_count,
-                           struct pl_err *err)
+enum pl_code service_facts(struct service *service, const volatile int *stop, struct pl_arena *arena,
+                           struct fact **ret_facts, size_t *ret_count, struct pl_err *err)
 {
     struct service_state *state = service_state_of(service);
     struct service_facts facts = {.arena = arena, .scope = service->name};
@@ -232,7 +234,7 @@ enum pl_code service_facts(struct service *service, struct pl_arena *arena, stru
     service_push_fact(&facts, "cgroup.layout", service->cgroup.layout, "", "mkdir");
     if (service->cgroup.why[0] != '\0')
         service_push_fact(&facts, "cgroup.why", service->cgroup.why, "", "mkdir");
-    enum pl_code code = state->kind->facts(state, &facts, err);
+    enum pl_code code = state->kind->facts(state, &facts, stop, err);
     if (code != PL_OK) {
         pl_err_context(err, "facts of service \"%s\"", service->name);
         return code;
@@ -249,6 +251,7 @@ enum pl_code service_stop(struct service *service, enum service_stop how, struct
     if (how == SERVICE_STOP_CLEAN && !service_is_dead(state)) {
         int64_t deadline_ns = pl_clock_ns() + state->kind->stop_limit_ns;
         kill(service->pid, state->kind->stop_signal);
+        kill(service->pid, SIGCONT); /* somebody may have paused it: it would not see the signal */
         while (!service_is_dead(state) && !late) {
             late = pl_clock_ns() >= deadline_ns;
             pl_clock_sleep_until(pl_clock_ns() + 2 * PL_NS_PER_MS);

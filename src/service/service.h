@@ -17,7 +17,8 @@ struct guard; /* guard.h */
 struct cgroup {
     char v1_cpuacct[256], v1_memory[256], v2[256]; /* directories */
     const char *layout;                            /* "v1", "v2", "hybrid", "none": the study names it */
-    const char *why;                               /* why it is not all that the host could give; "" otherwise */
+    const char *why; /* why it is not all that the host could give, and what was changed for it; "" otherwise */
+    int passed_on;   /* which controllers the parent of v2 passes on for this study alone; see cgroup_take_back */
 };
 
 enum service_stop { SERVICE_STOP_CLEAN, SERVICE_STOP_KILL };
@@ -57,13 +58,14 @@ const char *service_conninfo(const struct service *service, const char *database
  * live in the arena) and returns false. */
 bool service_check(struct service *service, struct pl_arena *arena, struct fault *ret_fault);
 
-/* Vacuums what the load touches and takes a checkpoint, so that trials start alike (ACT_TIDY). */
-PL_MUST_CHECK enum pl_code service_tidy(struct service *service, struct pl_err *err);
+/* Vacuums what the load touches and takes a checkpoint, so that trials start alike (ACT_TIDY). PL_INTERRUPTED soon after
+ * *stop (may be NULL) is not zero. */
+PL_MUST_CHECK enum pl_code service_tidy(struct service *service, const volatile int *stop, struct pl_err *err);
 
 /* What it is, for the study: version, settings that differ from the defaults and those of the plan, paths of programs. No
  * secrets. Array in the arena. */
-PL_MUST_CHECK enum pl_code service_facts(struct service *service, struct pl_arena *arena, struct fact **ret_facts,
-                                         size_t *ret_count, struct pl_err *err);
+PL_MUST_CHECK enum pl_code service_facts(struct service *service, const volatile int *stop, struct pl_arena *arena,
+                                         struct fact **ret_facts, size_t *ret_count, struct pl_err *err);
 
 /* Stops it, with all its processes, and removes its directory and groups. Safe to call twice and on a dead one. Always
  * leaves nothing behind; an error says that it had to be killed. */

@@ -38,9 +38,10 @@ struct service_kind {
     enum pl_code (*start)(struct service_state *state, const volatile int *stop, struct pl_err *err);
     enum pl_code (*load_data)(struct service_state *state, void (*progress)(void *ctx, double done), void *ctx,
                               const volatile int *stop, struct pl_err *err);
-    enum pl_code (*tidy)(struct service_state *state, struct pl_err *err);
+    enum pl_code (*tidy)(struct service_state *state, const volatile int *stop, struct pl_err *err);
     /* Pushes its own facts; service_facts has pushed the common ones. */
-    enum pl_code (*facts)(struct service_state *state, struct service_facts *facts, struct pl_err *err);
+    enum pl_code (*facts)(struct service_state *state, struct service_facts *facts, const volatile int *stop,
+                          struct pl_err *err);
     /* The libpq connection string of one of its databases. */
     void (*conninfo)(const struct service_state *state, const char *database, struct pl_buf *out);
     int stop_signal;       /* asks it to end in good order */

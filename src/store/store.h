@@ -38,6 +38,8 @@ PL_MUST_CHECK enum pl_code store_put_ended(struct store *store, int64_t ended_un
 
 /* Facts replace those of the same scope and name. Stages, cases, scripts: ids are given by the caller and must be new. */
 PL_MUST_CHECK enum pl_code store_put_facts(struct store *store, const struct fact *facts, size_t count, struct pl_err *err);
+PL_MUST_CHECK enum pl_code store_facts(struct store *store, struct pl_arena *arena, struct fact **ret_facts,
+                                       size_t *ret_count, struct pl_err *err); /* as stored so far; in the arena */
 PL_MUST_CHECK enum pl_code store_put_stage(struct store *store, const struct stage_row *stage, struct pl_err *err);
 PL_MUST_CHECK enum pl_code store_put_case(struct store *store, const struct case_row *row, struct pl_err *err);
 PL_MUST_CHECK enum pl_code store_put_script(struct store *store, const struct script_row *script, struct pl_err *err);

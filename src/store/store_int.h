@@ -32,6 +32,7 @@ enum statement {
     GET_HEAD,
     PUT_ENDED,
     PUT_FACT,
+    GET_FACTS,
     PUT_STAGE,
     PUT_STAGE_PARAM,
     PUT_CASE,

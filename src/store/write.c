@@ -15,6 +15,7 @@ static const char *const statement_texts[STATEMENT_COUNT] = {
     [PUT_ENDED] = "UPDATE study SET ended_unix_ns = ?",
     [PUT_FACT] = "INSERT INTO fact (scope, name, value, unit, how) VALUES (?, ?, ?, ?, ?) ON CONFLICT (scope, name) "
                  "DO UPDATE SET value = excluded.value, unit = excluded.unit, how = excluded.how",
+    [GET_FACTS] = "SELECT scope, name, value, unit, how FROM fact ORDER BY id",
     [PUT_STAGE] = "INSERT INTO stage (id, kind, name, question) VALUES (?, ?, ?, ?)",
     [PUT_STAGE_PARAM] = "INSERT INTO stage_param (stage_id, position, name, value) VALUES (?, ?, ?, ?)",
     [PUT_CASE] = "INSERT INTO case_row (id, stage_id, ordinal, label) VALUES (?, ?, ?, ?)",
@@ -214,6 +215,42 @@ enum pl_code store_put_facts(struct store *store, const struct fact *facts, size
         code = binding_run(&binding, doing, err);
     }
     return write_end(store, code, doing, err);
+}
+
+enum pl_code store_facts(struct store *store, struct pl_arena *arena, struct fact **ret_facts, size_t *ret_count,
+                         struct pl_err *err)
+{
+    struct fact *facts = NULL;
+    size_t count = 0, cap = 0;
+    struct pl_err own = {0};
+    struct binding binding = binding_start(store, GET_FACTS);
+    int rc = binding.rc;
+    while (rc == SQLITE_OK && own.code == PL_OK && (rc = sqlite3_step(binding.stmt)) == SQLITE_ROW) {
+        facts = pl_grow(arena, facts, count, count + 1, sizeof *facts, &cap);
+        struct row row = {.stmt = binding.stmt,
+                          .path = store->path,
+                          .table = "fact",
+                          .number = (int64_t)count + 1,
+                          .arena = arena,
+                          .err = &own};
+        facts[count++] = (struct fact){.scope = row_text(&row, 0),
+                                       .name = row_text(&row, 1),
+                                       .value = row_text(&row, 2),
+                                       .unit = row_text(&row, 3),
+                                       .how = row_text(&row, 4)};
+        rc = SQLITE_OK;
+    }
+    if (rc != SQLITE_DONE && own.code == PL_OK)
+        store_fail(store->db, rc, store->path, "cannot read the facts of the study", &own);
+    binding_end(&binding);
+    if (own.code != PL_OK) {
+        if (err->code == PL_OK)
+            *err = own;
+        return own.code;
+    }
+    *ret_facts = facts;
+    *ret_count = count;
+    return PL_OK;
 }
 
 static enum pl_code put_params(struct store *store, enum statement which, int64_t owner_id, const struct param *params,

@@ -263,13 +263,19 @@ enum pl_code pgconn_open_many(const char *conninfo, int count, int at_once, int6
     return code;
 }
 
-enum pl_code pgconn_open(const char *conninfo, int64_t timeout_ns, PGconn **ret_conn, struct pl_err *err)
+enum pl_code pgconn_open_unless(const char *conninfo, int64_t timeout_ns, const volatile int *stop, PGconn **ret_conn,
+                                struct pl_err *err)
 {
     PGconn *conn = NULL;
-    if (pgconn_open_many(conninfo, 1, 1, pl_clock_ns() + timeout_ns, NULL, &conn, NULL, err) != PL_OK)
+    if (pgconn_open_many(conninfo, 1, 1, pl_clock_ns() + timeout_ns, stop, &conn, NULL, err) != PL_OK)
         return err->code;
     *ret_conn = conn;
     return PL_OK;
+}
+
+enum pl_code pgconn_open(const char *conninfo, int64_t timeout_ns, PGconn **ret_conn, struct pl_err *err)
+{
+    return pgconn_open_unless(conninfo, timeout_ns, NULL, ret_conn, err);
 }
 
 struct wire_socket pgconn_socket(PGconn *conn)

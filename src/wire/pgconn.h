@@ -26,6 +26,10 @@ PL_MUST_CHECK enum pl_code pgconn_open_many(const char *conninfo, int count, int
 /* One connection, blocking for at most timeout_ns. */
 PL_MUST_CHECK enum pl_code pgconn_open(const char *conninfo, int64_t timeout_ns, PGconn **ret_conn, struct pl_err *err);
 
+/* The same, looking at *stop (may be NULL) at least every 100 ms: non-zero ends with PL_INTERRUPTED. */
+PL_MUST_CHECK enum pl_code pgconn_open_unless(const char *conninfo, int64_t timeout_ns, const volatile int *stop,
+                                              PGconn **ret_conn, struct pl_err *err);
+
 /* The socket of an idle connection, non-blocking from here on; libpq must not use the connection afterwards, except
  * PQfinish, which also ends the socket: take it out of its loop first. Notices never reach standard error. */
 struct wire_socket pgconn_socket(PGconn *conn);
@@ -36,6 +40,20 @@ struct wire_socket pgconn_socket(PGconn *conn);
  * When the SQL ends in a COPY, the result is the COPY's and the caller goes on with PQputCopyData or PQgetCopyData. */
 PL_MUST_CHECK enum pl_code pgquery_run(PGconn *conn, const char *sql, int64_t timeout_ns, PGresult **ret_result,
                                        struct pl_err *err);
+
+/* The same, looking at *stop (may be NULL) at least every 100 ms: non-zero ends as a deadline does, with PL_INTERRUPTED.
+ * When the server refused, *ret_result is its refusal (for the SQLSTATE); it is NULL when there is none. */
+PL_MUST_CHECK enum pl_code pgquery_run_unless(PGconn *conn, const char *sql, int64_t timeout_ns, const volatile int *stop,
+                                              PGresult **ret_result, struct pl_err *err);
+
+/* Data for a connection in COPY FROM STDIN, at most INT_MAX bytes; waits until the server has taken what it can. Time and
+ * stop as above. */
+PL_MUST_CHECK enum pl_code pgquery_copy_put(PGconn *conn, const char *data, size_t length, int64_t timeout_ns,
+                                            const volatile int *stop, struct pl_err *err);
+
+/* Ends the COPY: well with `why` NULL, else the server is told why it fails, which is an error here too. */
+PL_MUST_CHECK enum pl_code pgquery_copy_end(PGconn *conn, const char *why, int64_t timeout_ns, const volatile int *stop,
+                                            struct pl_err *err);
 
 /* First column of the first row, as text in the arena ("" for NULL or no row). */
 PL_MUST_CHECK enum pl_code pgquery_text(PGconn *conn, const char *sql, int64_t timeout_ns, struct pl_arena *arena,

@@ -17,6 +17,13 @@
 #include "base/ban.h"
 
 #define CANCEL_WAIT_NS (2 * PL_NS_PER_S)
+#define STOP_POLL_NS (PL_NS_PER_S / 10) /* how long a request to stop may go unnoticed */
+
+/* How long a query may take, and who may end it before. */
+struct patience {
+    int64_t deadline_ns, timeout_ns;
+    const volatile int *stop; /* may be NULL */
+};
 
 /* A cancel request on its way. Owned by the helper thread once that has started. */
 struct cancelling {
@@ -98,23 +105,30 @@ static const char *query_cancel(PGconn *conn)
     return sent ? "it was cancelled" : not_sent;
 }
 
-static enum pl_code query_timed_out(PGconn *conn, int64_t timeout_ns, struct pl_err *err)
+static enum pl_code query_timed_out(PGconn *conn, const struct patience *patience, struct pl_err *err)
 {
     char took[32];
     const char *cancelled = query_cancel(conn);
     return pl_err_set(err, PL_SERVICE, "no answer to a query within %s; %s",
-                      pl_num_text_ns(took, sizeof took, (double)timeout_ns), cancelled);
+                      pl_num_text_ns(took, sizeof took, (double)patience->timeout_ns), cancelled);
 }
 
-/* Waits until the socket is ready. false with errno 0: the deadline has passed. */
-static bool socket_wait(PGconn *conn, short events, int64_t deadline_ns)
+static bool is_stopped(const struct patience *patience)
+{
+    return patience->stop != NULL && __atomic_load_n(patience->stop, __ATOMIC_RELAXED) != 0;
+}
+
+/* Waits until the socket is ready. false with errno 0: the deadline has passed, or somebody wants to stop. */
+static bool socket_wait(PGconn *conn, short events, const struct patience *patience)
 {
     for (;;) {
-        int64_t left_ns = deadline_ns - pl_clock_ns();
-        if (left_ns <= 0) {
+        int64_t left_ns = patience->deadline_ns - pl_clock_ns();
+        if (left_ns <= 0 || is_stopped(patience)) {
             errno = 0;
             return false;
         }
+        if (patience->stop != NULL && left_ns > STOP_POLL_NS)
+            left_ns = STOP_POLL_NS;
         struct pollfd poll_one = {.fd = PQsocket(conn), .events = events};
         struct timespec left = {.tv_sec = left_ns / PL_NS_PER_S, .tv_nsec = left_ns % PL_NS_PER_S};
         int count = ppoll(&poll_one, 1, &left, NULL);
@@ -125,17 +139,19 @@ static bool socket_wait(PGconn *conn, short events, int64_t deadline_ns)
     }
 }
 
-static enum pl_code wait_or_fail(PGconn *conn, short events, int64_t deadline_ns, int64_t timeout_ns, struct pl_err *err)
+static enum pl_code wait_or_fail(PGconn *conn, short events, const struct patience *patience, struct pl_err *err)
 {
-    if (socket_wait(conn, events, deadline_ns))
+    if (socket_wait(conn, events, patience))
         return PL_OK;
     if (errno != 0)
         return pl_err_os(err, PL_IO, errno, "cannot wait for PostgreSQL");
-    return query_timed_out(conn, timeout_ns, err);
+    if (is_stopped(patience))
+        return pl_err_set(err, PL_INTERRUPTED, "interrupted while PostgreSQL worked; %s", query_cancel(conn));
+    return query_timed_out(conn, patience, err);
 }
 
 /* Sends what libpq holds; reads meanwhile, or two full buffers would wait for each other. */
-static enum pl_code query_flush(PGconn *conn, int64_t deadline_ns, int64_t timeout_ns, struct pl_err *err)
+static enum pl_code query_flush(PGconn *conn, const struct patience *patience, struct pl_err *err)
 {
     for (;;) {
         int left = PQflush(conn);
@@ -143,7 +159,7 @@ static enum pl_code query_flush(PGconn *conn, int64_t deadline_ns, int64_t timeo
             return PL_OK;
         if (left < 0)
             return pgconn_error(conn, PQerrorMessage(conn), err);
-        if (wait_or_fail(conn, POLLIN | POLLOUT, deadline_ns, timeout_ns, err) != PL_OK)
+        if (wait_or_fail(conn, POLLIN | POLLOUT, patience, err) != PL_OK)
             return err->code;
         if (PQconsumeInput(conn) == 0)
             return pgconn_error(conn, PQerrorMessage(conn), err);
@@ -151,11 +167,10 @@ static enum pl_code query_flush(PGconn *conn, int64_t deadline_ns, int64_t timeo
 }
 
 /* The next result, NULL when there is none any more. */
-static enum pl_code query_next(PGconn *conn, int64_t deadline_ns, int64_t timeout_ns, PGresult **ret_result,
-                               struct pl_err *err)
+static enum pl_code query_next(PGconn *conn, const struct patience *patience, PGresult **ret_result, struct pl_err *err)
 {
     while (PQisBusy(conn)) {
-        if (wait_or_fail(conn, POLLIN, deadline_ns, timeout_ns, err) != PL_OK)
+        if (wait_or_fail(conn, POLLIN, patience, err) != PL_OK)
             return err->code;
         if (PQconsumeInput(conn) == 0)
             break; /* PQgetResult knows more: what the server said last */
@@ -175,13 +190,12 @@ static bool is_good(ExecStatusType status)
 }
 
 /* Takes all results and keeps the last good one. After the first bad one the rest is only drained. */
-static enum pl_code query_collect(PGconn *conn, int64_t deadline_ns, int64_t timeout_ns, PGresult **ret_last,
-                                  struct pl_err *err)
+static enum pl_code query_collect(PGconn *conn, const struct patience *patience, PGresult **ret_last, struct pl_err *err)
 {
     PGresult *result = NULL;
     enum pl_code code = PL_OK;
     do {
-        if (query_next(conn, deadline_ns, timeout_ns, &result, err) != PL_OK)
+        if (query_next(conn, patience, &result, err) != PL_OK)
             return err->code;
         if (result == NULL)
             break;
@@ -193,24 +207,75 @@ static enum pl_code query_collect(PGconn *conn, int64_t deadline_ns, int64_t tim
     return code;
 }
 
-enum pl_code pgquery_run(PGconn *conn, const char *sql, int64_t timeout_ns, PGresult **ret_result, struct pl_err *err)
+static struct patience patience_of(int64_t timeout_ns, const volatile int *stop)
 {
-    int64_t deadline_ns = pl_clock_ns() + timeout_ns;
+    return (struct patience){.deadline_ns = pl_clock_ns() + timeout_ns, .timeout_ns = timeout_ns, .stop = stop};
+}
+
+/* After a time-out the connection stays as it is: PQfinish must not block. */
+static void query_leave(PGconn *conn)
+{
+    if (!PQisBusy(conn))
+        PQsetnonblocking(conn, 0);
+}
+
+enum pl_code pgquery_run_unless(PGconn *conn, const char *sql, int64_t timeout_ns, const volatile int *stop,
+                                PGresult **ret_result, struct pl_err *err)
+{
+    struct patience patience = patience_of(timeout_ns, stop);
+    PGresult *last = NULL;
+    if (ret_result != NULL)
+        *ret_result = NULL;
     PQsetnonblocking(conn, 1);
     if (PQsendQuery(conn, sql) == 0)
         return pgconn_error(conn, PQerrorMessage(conn), err);
-    PGresult *last = NULL;
-    enum pl_code code = query_flush(conn, deadline_ns, timeout_ns, err);
+    enum pl_code code = query_flush(conn, &patience, err);
     if (code == PL_OK)
-        code = query_collect(conn, deadline_ns, timeout_ns, &last, err);
+        code = query_collect(conn, &patience, &last, err);
     if (code == PL_OK && is_copy(PQresultStatus(last)) && ret_result == NULL)
         code = pl_err_set(err, PL_SERVICE, "a COPY command stands where none is expected");
-    if (!PQisBusy(conn)) /* after a time-out it stays as it is: PQfinish must not block */
-        PQsetnonblocking(conn, 0);
-    if (code != PL_OK || ret_result == NULL)
-        PQclear(last);
-    else
+    query_leave(conn);
+    if (ret_result != NULL)
         *ret_result = last;
+    else
+        PQclear(last);
+    return code;
+}
+
+enum pl_code pgquery_run(PGconn *conn, const char *sql, int64_t timeout_ns, PGresult **ret_result, struct pl_err *err)
+{
+    PGresult *result = NULL;
+    enum pl_code code = pgquery_run_unless(conn, sql, timeout_ns, NULL, ret_result != NULL ? &result : NULL, err);
+    if (code != PL_OK)
+        PQclear(result);
+    else if (ret_result != NULL)
+        *ret_result = result;
+    return code;
+}
+
+enum pl_code pgquery_copy_put(PGconn *conn, const char *data, size_t length, int64_t timeout_ns, const volatile int *stop,
+                              struct pl_err *err)
+{
+    struct patience patience = patience_of(timeout_ns, stop);
+    PQsetnonblocking(conn, 1);
+    if (PQputCopyData(conn, data, (int)length) != 1)
+        return pgconn_error(conn, PQerrorMessage(conn), err);
+    return query_flush(conn, &patience, err);
+}
+
+enum pl_code pgquery_copy_end(PGconn *conn, const char *why, int64_t timeout_ns, const volatile int *stop,
+                              struct pl_err *err)
+{
+    struct patience patience = patience_of(timeout_ns, stop);
+    PGresult *last = NULL;
+    PQsetnonblocking(conn, 1);
+    if (PQputCopyEnd(conn, why) != 1)
+        return pgconn_error(conn, PQerrorMessage(conn), err);
+    enum pl_code code = query_flush(conn, &patience, err);
+    if (code == PL_OK)
+        code = query_collect(conn, &patience, &last, err);
+    PQclear(last);
+    query_leave(conn);
     return code;
 }
 

@@ -53,6 +53,40 @@ def test_interrupt(place):
     expect(dict(states(study)) == {"done": 5, "interrupted": 1}, f"{states(study)}")
 
 
+def test_interrupt_twice_a_server_that_hangs(place):
+    """The first signal asks for an end in good order, the second one does not wait for anything."""
+    process = place.start("run", place.file("p.yaml", PLAN))
+    pid = in_a_load(place, process)
+    backends = subprocess.run(["pgrep", "-P", str(pid)], capture_output=True, text=True).stdout.split()
+    for one in (pid, *map(int, backends)):
+        os.kill(one, signal.SIGSTOP)
+    process.send_signal(signal.SIGINT)
+    await_line(process, "press Ctrl-C again")
+    expect(process.poll() is None, "it did not wait for what is under way")
+    time.sleep(0.5)
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=5)
+    expect(process.returncode == 130, f"exit {process.returncode}")
+    place.await_nothing_left()
+    result = place.run("run", os.path.join(place.path, "p.yaml"), "--resume")
+    expect(result.returncode == 0, result.stderr)
+    expect(states(os.path.join(place.path, "p.study")) == [("done", 5)], "not gone on")
+
+
+def test_interrupt_once_a_server_that_hangs(place):
+    """Paused while the tool waits or tidies: one signal is enough, whatever the tool is doing with the server."""
+    process = place.start("run", place.file("p.yaml", PLAN.replace("iterations: 2", "iterations: 2, cooldown: 2s")))
+    pid = in_a_load(place, process)
+    time.sleep(4)  # into the cooldown, give or take
+    os.kill(pid, signal.SIGSTOP)
+    time.sleep(4)  # into the connecting of the next trial's tidying
+    expect(process.poll() is None, "it ended by itself")
+    process.send_signal(signal.SIGINT)
+    output = process.communicate(timeout=20)[0]
+    expect(process.returncode == 130 and "press Ctrl-C again" in output, f"exit {process.returncode}: {output}")
+    place.await_nothing_left()
+
+
 def test_interrupt_while_starting(place):
     process = place.start("run", place.file("p.yaml", PLAN))
     time.sleep(0.4)

@@ -30,9 +30,12 @@ static void test_plain(void **state)
     struct live_view view = {.phase = "measure", .has_load = true, .completed_per_s = 100};
     live_update(&live, &view);
     live_say(&live, "a line with %d", 1);
+    live_stopping(&live);
+    live_stopping(&live);
     live_end(&live);
     fclose(out);
-    assert_string_equal(text, "[1/2] clients: clients=4, iteration 1 of 3\na line with 1\n");
+    assert_string_equal(text, "[1/2] clients: clients=4, iteration 1 of 3\na line with 1\n"
+                              "stopping: what is under way is drained; press Ctrl-C again to stop at once\n");
     free(text);
 }
 

@@ -191,11 +191,27 @@ static void test_schema(void **state)
     pl_buf_release(&buf);
 }
 
+static void test_settings(void **state)
+{
+    (void)state;
+    static const char *const secret[] = {"primary_conninfo", "ssl_passphrase_command", "myext.API_KEY", "archive_command"};
+    for (size_t i = 0; i < sizeof secret / sizeof secret[0]; i++) {
+        assert_true(plan_setting_is_secret(secret[i]));
+        assert_non_null(strstr(plan_setting_refusal(secret[i]), "secret"));
+    }
+    assert_false(plan_setting_is_secret("password_encryption"));
+    assert_null(plan_setting_refusal("password_encryption"));
+    assert_null(plan_setting_refusal("shared_buffers"));
+    assert_false(plan_setting_is_secret("port"));
+    assert_non_null(strstr(plan_setting_refusal("Port"), "socket"));
+    assert_non_null(plan_setting_refusal("lc_messages"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_table),     cmocka_unit_test(test_canonical), cmocka_unit_test(test_round_trip),
-        cmocka_unit_test(test_reference), cmocka_unit_test(test_schema),
+        cmocka_unit_test(test_table),      cmocka_unit_test(test_settings),  cmocka_unit_test(test_canonical),
+        cmocka_unit_test(test_round_trip), cmocka_unit_test(test_reference), cmocka_unit_test(test_schema),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,6 +3,7 @@
 #include "service_support.h"
 
 #include "service/cgroup_int.h"
+#include "service/guard_int.h"
 
 static void check_parents(const char *mountinfo, const char *self, const char *cpuacct, const char *memory, const char *v2)
 {
@@ -73,11 +74,32 @@ static void makes_groups_and_says_what_is_missing(void **state)
     write_file(root, "cgroup.subtree_control", "");
     cgroup_make(&parents, "db", arena, &second);
     assert_string_not_equal(second.v2, cgroup.v2);
-    assert_null(strstr(second.why, "memory"));
+    assert_non_null(strstr(second.why, "passes on the memory controller as long as"));
+    assert_int_not_equal(second.passed_on, 0);
+    assert_int_equal(cgroup.passed_on, 0);
     snprintf(path, sizeof path, "%s/cgroup.subtree_control", root);
     char text[64];
     assert_true(pl_file_read_small(path, text, sizeof text) > 0);
     assert_string_equal(text, "+memory");
+    /* a second service that finds it there has to take it back as well; as long as any group is there it stays */
+    struct cgroup third;
+    cgroup_make(&parents, "db", arena, &third);
+    assert_int_equal(third.passed_on, second.passed_on);
+    assert_int_equal(rmdir(third.v2), 0);
+    cgroup_take_back(root, third.passed_on);
+    assert_true(pl_file_read_small(path, text, sizeof text) > 0);
+    assert_string_equal(text, "+memory");
+    assert_int_equal(rmdir(second.v2), 0);
+    cgroup_take_back(root, second.passed_on);
+    assert_true(pl_file_read_small(path, text, sizeof text) > 0);
+    assert_string_equal(text, "+memory"); /* the first one is still there */
+    assert_int_equal(rmdir(cgroup.v2), 0);
+    struct guard_item item = {.what = GUARD_CONTROLLERS, .pgid = second.passed_on};
+    snprintf(item.path, sizeof item.path, "%s", root);
+    assert_true(guard_remove_leftovers(&item, 1));
+    assert_true(pl_file_read_small(path, text, sizeof text) > 0);
+    assert_string_equal(text, "-memory");
+    assert_int_equal(mkdir(cgroup.v2, 0755), 0);
     /* a group that takes no process is given up */
     cgroup_join(&cgroup, getpid(), arena);
     assert_string_equal(cgroup.layout, "none");

@@ -123,7 +123,7 @@ static void can_be_made_again(void **state)
     struct pl_err err = {0};
     assert_ok(service_load_data(service, NULL, NULL, NULL, &err));
     assert_string_equal(query_in(service, "bench", "SELECT count(*) FROM pgbench_accounts"), "300000");
-    assert_ok(service_tidy(service, &err));
+    assert_ok(service_tidy(service, NULL, &err));
 }
 
 /* Interrupted in the middle of COPY: the transaction is gone with all of it. */

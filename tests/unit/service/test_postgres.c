@@ -14,7 +14,7 @@ static void check_facts(struct service *service, struct pl_arena *arena)
     struct pl_err err = {0};
     struct fact *facts;
     size_t count;
-    assert_ok(service_facts(service, arena, &facts, &count, &err));
+    assert_ok(service_facts(service, NULL, arena, &facts, &count, &err));
     static const char *const wanted[] = {
         "server_version", "block_size",    "wal_segment_size", "data_checksums", "tls", "program.postgres",
         "program.initdb", "cgroup.layout", "ready_ns",         "user",           "kind"};
@@ -66,14 +66,23 @@ static void what_does_not_start_says_why(void **state)
     assert_int_equal(own_temporary_directories(), 0);
 }
 
+static void exec_in(const struct service *service, const char *sql)
+{
+    char conninfo[512];
+    PGconn *conn = PQconnectdb(service_conninfo(service, SERVICE_DATA_DATABASE, conninfo, sizeof conninfo));
+    PGresult *result = PQexec(conn, sql);
+    assert_int_equal(PQresultStatus(result), PGRES_COMMAND_OK);
+    PQclear(result);
+    PQfinish(conn);
+}
+
 static void tells_what_it_is(void **state)
 {
     (void)state;
     need_postgres();
     static const struct plan_setting settings[] = {{.name = "shared_buffers", .value = "16MB"},
                                                    {.name = "work_mem", .value = "7MB"},
-                                                   {.name = "fsync", .value = "on"},
-                                                   {.name = "primary_conninfo", .value = "password=hunter2"}};
+                                                   {.name = "fsync", .value = "on"}};
     struct plan_service plan = plain_plan();
     plan.settings = settings;
     plan.setting_count = sizeof settings / sizeof *settings;
@@ -81,6 +90,10 @@ static void tells_what_it_is(void **state)
     struct pl_err err = {0};
     struct service *service;
     assert_ok(service_start(&plan, NULL, NULL, arena, &service, &err)); /* also without a guard */
+    /* a plan may not hold it, but others may set it */
+    exec_in(service, "ALTER SYSTEM SET primary_conninfo = 'password=hunter2'");
+    query_in(service, SERVICE_DATA_DATABASE, "SELECT pg_reload_conf()");
+    wait_until(strcmp(query_in(service, SERVICE_DATA_DATABASE, "SHOW primary_conninfo"), "password=hunter2") == 0);
     check_facts(service, arena);
     assert_ok(service_stop(service, SERVICE_STOP_CLEAN, &err));
     pl_arena_free(arena);

@@ -70,7 +70,6 @@ static void starts_applies_settings_and_stops(void **state)
     static const struct plan_setting settings[] = {{.name = "shared_buffers", .value = "16MB"},
                                                    {.name = "work_mem", .value = "7MB"},
                                                    {.name = "fsync", .value = "on"},
-                                                   {.name = "primary_conninfo", .value = "password=hunter2"},
                                                    {.name = "cluster_name", .value = "it's a \\ 'test"}};
     struct plan_service plan = plain_plan();
     plan.settings = settings;
@@ -95,7 +94,7 @@ static void starts_applies_settings_and_stops(void **state)
     assert_int_equal(status.st_mode & 0777, 0700);
     check_groups(service);
     assert_ok(service_load_data(service, NULL, NULL, NULL, &err)); /* the plan names none */
-    assert_ok(service_tidy(service, &err));
+    assert_ok(service_tidy(service, NULL, &err));
     char directory[128];
     struct cgroup cgroup = service->cgroup;
     snprintf(directory, sizeof directory, "%s", service->directory);

@@ -36,6 +36,16 @@ static void test_facts_replace(void **state)
     assert_string_equal(fact->unit, "v");
     assert_string_equal(fact->how, "SELECT");
     assert_ptr_equal(fact, &study->facts[0]); /* it keeps its place */
+    reopen(room);
+    struct fact *facts = NULL;
+    size_t count = 0;
+    GEN_OK(store_facts(room->store, room->arena, &facts, &count, &room->err), room->err);
+    assert_int_equal(count, 2);
+    assert_string_equal(facts[0].value, "15.5");
+    assert_string_equal(facts[1].scope, "host");
+    assert_string_equal(facts[1].name, "memory");
+    assert_string_equal(facts[1].unit, "GiB");
+    assert_string_equal(facts[1].how, "/proc");
 }
 
 static void test_nothing_twice_and_nothing_half(void **state)

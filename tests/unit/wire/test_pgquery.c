@@ -1,6 +1,7 @@
 /* Ordinary queries with a deadline, on a real PostgreSQL and on a scripted server that misbehaves. */
 #include "support.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -224,6 +225,66 @@ static void test_copy(void **state)
     PQfinish(conn);
 }
 
+/* Rows in many pieces arrive; one that ends badly says the server's word for it. */
+static void test_copy_in_pieces(void **state)
+{
+    PGconn *conn = open_real(state);
+    struct pl_err err = {0};
+    PGresult *result = NULL;
+    assert_int_equal(pgquery_run(conn, "create temp table c (a int)", PATIENCE_NS, NULL, &err), PL_OK);
+    for (int good = 1; good >= 0; good--) {
+        assert_int_equal(pgquery_run_unless(conn, "copy c from stdin", PATIENCE_NS, NULL, &result, &err), PL_OK);
+        PQclear(result);
+        for (int i = 0; i < 20000; i++)
+            assert_int_equal(pgquery_copy_put(conn, "12345678\n", 9, PATIENCE_NS, NULL, &err), PL_OK);
+        assert_int_equal(pgquery_copy_end(conn, good ? NULL : "changed my mind", PATIENCE_NS, NULL, &err),
+                         good ? PL_OK : PL_SERVICE);
+        assert_int_equal(ask(conn, "select count(*) from c"), 20000);
+        assert_int_equal(PQisnonblocking(conn), 0);
+    }
+    assert_non_null(strstr(err.what, "changed my mind"));
+    PQfinish(conn);
+}
+
+static void *raise_later(void *arg)
+{
+    pl_clock_sleep_until(pl_clock_ns() + 50 * PL_NS_PER_MS);
+    __atomic_store_n((int *)arg, 1, __ATOMIC_RELAXED);
+    return NULL;
+}
+
+static void test_stop(void **state)
+{
+    PGconn *conn = open_real(state), *other = open_real(state);
+    int stop = 0;
+    pthread_t thread;
+    PGresult *result = NULL;
+    char sql[200];
+    struct pl_err err = {0};
+    snprintf(sql, sizeof sql, "select count(*) from pg_stat_activity where pid = %d and state = 'active'",
+             PQbackendPID(conn));
+    assert_int_equal(pthread_create(&thread, NULL, raise_later, &stop), 0);
+    assert_int_equal(pgquery_run_unless(conn, "select pg_sleep(600)", 3600 * PL_NS_PER_S, &stop, &result, &err),
+                     PL_INTERRUPTED);
+    assert_null(result);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    while (ask(other, sql) > 0) /* it was cancelled */
+        pl_clock_sleep_until(pl_clock_ns() + 5 * PL_NS_PER_MS);
+    PQfinish(conn);
+    conn = NULL;
+    err = (struct pl_err){0};
+    assert_int_equal(pgconn_open_unless(pgserver_or_skip(*state)->conninfo, PATIENCE_NS, &stop, &conn, &err),
+                     PL_INTERRUPTED);
+    assert_null(conn);
+    /* a refusal is handed out, for its SQLSTATE */
+    stop = 0;
+    err = (struct pl_err){0};
+    assert_int_equal(pgquery_run_unless(other, "select 1/0", PATIENCE_NS, &stop, &result, &err), PL_SERVICE);
+    assert_string_equal(PQresultErrorField(result, PG_DIAG_SQLSTATE), "22012");
+    PQclear(result);
+    PQfinish(other);
+}
+
 static struct pl_err fake_fails(enum fakepg_act act, int64_t timeout_ns)
 {
     struct fakepg_rule rule = {
@@ -304,11 +365,11 @@ static void test_cancel_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_text),           cmocka_unit_test(test_i64),           cmocka_unit_test(test_results),
-        cmocka_unit_test(test_large),          cmocka_unit_test(test_errors),        cmocka_unit_test(test_notice),
-        cmocka_unit_test(test_time_out),       cmocka_unit_test(test_killed),        cmocka_unit_test(test_copy),
-        cmocka_unit_test(test_misbehaviour),   cmocka_unit_test(test_cancel_stalls), cmocka_unit_test(test_send_stalls),
-        cmocka_unit_test(test_cancel_refused),
+        cmocka_unit_test(test_text),           cmocka_unit_test(test_i64),         cmocka_unit_test(test_results),
+        cmocka_unit_test(test_large),          cmocka_unit_test(test_errors),      cmocka_unit_test(test_notice),
+        cmocka_unit_test(test_time_out),       cmocka_unit_test(test_killed),      cmocka_unit_test(test_copy),
+        cmocka_unit_test(test_copy_in_pieces), cmocka_unit_test(test_stop),        cmocka_unit_test(test_misbehaviour),
+        cmocka_unit_test(test_cancel_stalls),  cmocka_unit_test(test_send_stalls), cmocka_unit_test(test_cancel_refused),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }
