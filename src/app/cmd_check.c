@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "app/conduct.h"
 #include "base/clock.h"
 #include "base/limits.h"
 #include "plan/plan.h"
@@ -70,6 +71,8 @@ static int check_plan(const char *path)
     int64_t total_ns = 0;
     size_t trials = 0;
     enum pl_code code = plan_read(path, builtin_script_names, arena, &plan, &err);
+    if (code == PL_OK)
+        code = conduct_check(plan, &err);
     if (code == PL_OK) {
         printf("study: %s\n", plan->title);
         print_services(plan);

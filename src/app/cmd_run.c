@@ -3,6 +3,7 @@
 
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -56,7 +57,9 @@ static int report(const struct run_options *options, const struct conduct_result
                   const struct pl_err *err, const char *plan_path)
 {
     int exit_code = code != PL_OK ? app_fail(err) : result->trials_failed > 0 ? APP_FAILED : APP_GOOD;
-    if (exit_code == APP_BAD_INPUT || access(options->study_path, R_OK) != 0)
+    if (!result->opened) /* the study file is the command's input, and nothing was changed */
+        return code == PL_STORE ? APP_BAD_INPUT : exit_code;
+    if (exit_code == APP_BAD_INPUT || code == PL_STORE)
         return exit_code;
     struct pl_err page = {0};
     if (publish_beside(options->study_path, stdout, &page) != PL_OK)
@@ -70,6 +73,23 @@ static int report(const struct run_options *options, const struct conduct_result
     return exit_code;
 }
 
+/* libpq reads PGSERVICE, PGTARGETSESSIONATTRS and more: what is set for other servers must not reach the measured one. */
+static void environment_clean(void)
+{
+    for (char **entry = environ; *entry != NULL;) {
+        char name[64];
+        const char *equals = strchr(*entry, '=');
+        size_t length = equals == NULL ? strlen(*entry) : (size_t)(equals - *entry);
+        if (strncmp(*entry, "PG", 2) == 0 && length < sizeof name) {
+            memcpy(name, *entry, length);
+            name[length] = '\0';
+            unsetenv(name); /* moves the next entry here */
+        } else {
+            entry++;
+        }
+    }
+}
+
 static int run_plan(struct run_options *chosen, const char *plan_path, struct pl_arena *arena)
 {
     struct plan *plan = NULL;
@@ -78,6 +98,9 @@ static int run_plan(struct run_options *chosen, const char *plan_path, struct pl
         chosen->study_path = default_study_path(plan_path, arena);
     if (plan_read(plan_path, builtin_script_names, arena, &plan, &err) != PL_OK)
         return app_fail(&err);
+    if (!chosen->resume && publish_check_free(chosen->study_path, &err) != PL_OK)
+        return app_fail(&err);
+    environment_clean();
     if (chosen->quick)
         conduct_make_quick(plan, arena);
     struct live live;

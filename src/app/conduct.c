@@ -14,71 +14,6 @@
 
 enum { TRIAL_ATTEMPTS = 2 }; /* a trial in which a service died is tried once more, on a fresh one */
 
-/* ---- preparing: nothing is started or written yet ---- */
-
-static const struct plan_script *plan_script_find(const struct plan *plan, const char *name)
-{
-    for (size_t i = 0; i < plan->script_count; i++)
-        if (strcmp(plan->scripts[i].name, name) == 0)
-            return &plan->scripts[i];
-    return NULL;
-}
-
-static enum pl_code compile_script(struct conduct *c, const char *name, const struct program **ret_program,
-                                   struct pl_err *err)
-{
-    static const char *const predefined[] = {"scale", NULL};
-    const struct plan_script *file = plan_script_find(c->plan, name);
-    struct program *program = NULL;
-    enum pl_code code;
-    if (file != NULL) {
-        code = program_compile(file->path, file->text, file->length, predefined, c->arena, &program, err);
-        if (code == PL_OK)
-            program->name = file->name; /* errors name the file, reports the script */
-    } else {
-        const char *text = builtin_script(name);
-        assert(text != NULL); /* the plan was checked against the builtin names */
-        code = program_compile(name, text, strlen(text), predefined, c->arena, &program, err);
-    }
-    *ret_program = program;
-    return code;
-}
-
-static bool has_load(const struct stage *stage)
-{
-    for (const enum stage_act *act = stage->kind->acts; *act != ACT_END; act++)
-        if (*act == ACT_LOAD)
-            return true;
-    return false;
-}
-
-/* Expands every stage, numbers the cases, compiles every script: errors of the plan come before anything is done. */
-static enum pl_code conduct_prepare(struct conduct *c, struct pl_err *err)
-{
-    int64_t case_id = 0;
-    size_t program_capacity = 0;
-    c->stages = pl_alloc(c->arena, c->plan->stage_count, sizeof(struct stage *));
-    for (size_t s = 0; s < c->plan->stage_count; s++) {
-        enum pl_code code = stage_expand(&c->plan->stages[s], c->plan->path, c->plan->seed, c->arena, &c->stages[s], err);
-        if (code != PL_OK)
-            return code;
-        struct stage *stage = c->stages[s];
-        stage->row.id = (int64_t)s + 1;
-        for (size_t i = 0; i < stage->case_count; i++) {
-            stage->cases[i].row.stage_id = stage->row.id;
-            stage->cases[i].row.id = ++case_id;
-            c->programs = pl_grow(c->arena, c->programs, (size_t)case_id - 1, (size_t)case_id, sizeof(struct program *),
-                                  &program_capacity);
-            if (!has_load(stage))
-                continue;
-            code = compile_script(c, stage->cases[i].params.script, &c->programs[case_id - 1], err);
-            if (code != PL_OK)
-                return code;
-        }
-    }
-    return PL_OK;
-}
-
 static bool is_wanted(const struct conduct *c, const struct stage *stage)
 {
     return c->spec->only == NULL || strcmp(c->spec->only, stage->row.name) == 0;
@@ -119,6 +54,22 @@ static enum pl_code put_script(struct conduct *c, const struct stage_case *stage
     return code;
 }
 
+/* The scripts are part of the plan: a study keeps their text, and goes on only with the same. */
+static enum pl_code put_script_texts(struct conduct *c, struct pl_err *err)
+{
+    enum pl_code code = PL_OK;
+    for (size_t i = 0; i < c->plan->script_count && code == PL_OK; i++) {
+        const struct plan_script *script = &c->plan->scripts[i];
+        const struct fact fact = {.scope = "plan",
+                                  .name = pl_format(c->arena, CONDUCT_SCRIPT_FACT "%s", script->name),
+                                  .value = script->text,
+                                  .unit = "",
+                                  .how = script->path};
+        code = store_put_facts(c->store, &fact, 1, err);
+    }
+    return code;
+}
+
 static enum pl_code conduct_create_study(struct conduct *c, struct pl_err *err)
 {
     enum pl_code code = store_create(c->spec->study_path, &c->store, err);
@@ -146,7 +97,9 @@ static enum pl_code conduct_create_study(struct conduct *c, struct pl_err *err)
         {.scope = "tool", .name = "quick", .value = c->spec->quick ? "yes" : "no", .unit = "", .how = "--quick"},
         {.scope = "plan", .name = "title", .value = c->plan->page_title, .unit = "", .how = "page: {title:}"},
     };
-    return code == PL_OK ? store_put_facts(c->store, facts, sizeof facts / sizeof facts[0], err) : code;
+    if (code == PL_OK)
+        code = store_put_facts(c->store, facts, sizeof facts / sizeof facts[0], err);
+    return code == PL_OK ? put_script_texts(c, err) : code;
 }
 
 static enum pl_code conduct_open_study(struct conduct *c, struct pl_err *err)
@@ -240,6 +193,7 @@ static enum pl_code conduct_open_sensors(struct conduct *c, struct pl_err *err)
 static enum pl_code start_service(struct conduct *c, size_t i, struct pl_err *err)
 {
     const struct plan_service *plan = &c->plan->services[i];
+    live_say(c->spec->live, "%s: starting PostgreSQL", plan->name);
     enum pl_code code = service_start(plan, c->guard, c->spec->stop, c->arena, &c->services[i], err);
     if (code != PL_OK) {
         c->services[i] = NULL;
@@ -267,17 +221,16 @@ enum pl_code conduct_services_start(struct conduct *c, struct pl_err *err)
     return code == PL_OK ? conduct_open_sensors(c, err) : code;
 }
 
-/* Stops those that died, or all; what remains of a dead one is removed. */
-static void conduct_services_stop(struct conduct *c, bool only_dead)
+static void conduct_services_stop(struct conduct *c, enum service_stop how)
 {
     sense_free(c->sense);
     c->sense = NULL;
     for (size_t i = c->plan->service_count; i-- > 0;) {
         struct service *service = c->services[i];
-        if (service == NULL || (only_dead && !service->exited))
+        if (service == NULL)
             continue;
         struct pl_err err = {0};
-        if (service_stop(service, SERVICE_STOP_CLEAN, &err) != PL_OK && !service->exited)
+        if (service_stop(service, how, &err) != PL_OK && how == SERVICE_STOP_CLEAN && !service->exited)
             live_say(c->spec->live, "%s: %s", service->name, err.what);
         c->services[i] = NULL;
     }
@@ -342,8 +295,13 @@ static enum pl_code conduct_trial(struct conduct *c, const struct stage *stage, 
     int attempts = stored_attempts(c, stage_case->row.id, trial->iteration, &done);
     int64_t estimate_ns = stage->estimate_ns / (int64_t)stage->trial_count;
     enum pl_code code = PL_OK;
+    if (done) {
+        live_skip(c->spec->live);
+        c->done_ns += estimate_ns;
+        return PL_OK;
+    }
     live_trial(c->spec->live, stage->row.name, stage_case->row.label, trial->iteration, (int)stage_case->params.iterations);
-    for (int try = 0; try < TRIAL_ATTEMPTS && !done && code == PL_OK; try++) {
+    for (int try = 0; try < TRIAL_ATTEMPTS && code == PL_OK; try++) {
         code = conduct_services_start(c, err);
         if (code != PL_OK)
             break;
@@ -364,10 +322,13 @@ static enum pl_code conduct_trial(struct conduct *c, const struct stage *stage, 
         else
             c->result.trials_failed++;
         if (run.row.state == TRIAL_FAILED)
-            live_say(c->spec->live, "%s %s: failed: %s", stage->row.name, stage_case->row.label, run.why);
-        if (!run.service_died)
+            live_say(c->spec->live, "%s%s%s: failed: %s", stage->row.name, stage_case->row.label[0] != '\0' ? " " : "",
+                     stage_case->row.label, run.why);
+        /* a server that died, or that threw clients out (a backend was killed, and it went through recovery), is not the
+         * one that was measured before */
+        if (!run.service_died && run.row.clients_lost == 0)
             break;
-        conduct_services_stop(c, true);
+        conduct_services_stop(c, SERVICE_STOP_KILL);
         c->result.services_restarted++;
         live_say(c->spec->live, "the trial is kept as failed; going on with a fresh PostgreSQL%s",
                  try + 1 < TRIAL_ATTEMPTS ? " and trying it once more" : "");
@@ -412,15 +373,21 @@ static enum pl_code conduct_carry_out(struct conduct *c, struct pl_err *err)
     c->sink = store_sink(c->store);
     enum pl_code code = declare_metrics(c, err);
     if (code == PL_OK)
-        code = conduct_services_start(c, err);
-    if (code == PL_OK)
-        code = conduct_stages(c, err);
+        code = conduct_stages(c, err); /* services start with the first trial that is to be done */
     if (*c->spec->stop != 0)
         live_stopping(c->spec->live);
-    conduct_services_stop(c, false);
+    conduct_services_stop(c, SERVICE_STOP_CLEAN);
     if (code == PL_OK && c->spec->only == NULL)
         code = store_put_ended(c->store, pl_clock_unix_ns(), err);
     return code;
+}
+
+/* With what SQLite may have left beside it when the disk is full. */
+static void conduct_remove_study(struct conduct *c)
+{
+    static const char *const endings[] = {"", "-wal", "-shm", "-journal"};
+    for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++)
+        unlink(pl_format(c->arena, "%s%s", c->spec->study_path, endings[i]));
 }
 
 enum pl_code conduct_run(const struct conduct_spec *spec, struct conduct_result *ret_result, struct pl_err *err)
@@ -433,6 +400,7 @@ enum pl_code conduct_run(const struct conduct_spec *spec, struct conduct_result 
         code = conduct_check_only(&c, err);
     if (code == PL_OK)
         code = spec->resume ? conduct_open_study(&c, err) : conduct_create_study(&c, err);
+    c.result.opened = code == PL_OK;
     if (code == PL_OK) {
         conduct_count(&c);
         code = guard_start(&c.guard, err);
@@ -448,8 +416,10 @@ enum pl_code conduct_run(const struct conduct_spec *spec, struct conduct_result 
         code = closed;
     }
     /* a study in which nothing was observed is not left behind: what went wrong "changes nothing" */
-    if (code != PL_OK && !spec->resume && c.store != NULL && c.next_trial_id == 1)
-        unlink(spec->study_path);
+    if (code != PL_OK && !spec->resume && c.store != NULL && c.next_trial_id == 1) {
+        conduct_remove_study(&c);
+        c.result.opened = false;
+    }
     live_end(spec->live);
     *ret_result = c.result;
     pl_arena_free(arena);

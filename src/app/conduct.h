@@ -22,6 +22,7 @@ struct conduct_spec {
 struct conduct_result {
     int trials_done, trials_failed;
     int services_restarted;
+    bool opened;    /* the study file is this study's: created, or found to be the one to go on with */
     bool completed; /* every trial of the plan has been carried out */
 };
 
@@ -30,6 +31,9 @@ struct conduct_result {
  * stopped. */
 PL_MUST_CHECK enum pl_code conduct_run(const struct conduct_spec *spec, struct conduct_result *ret_result,
                                        struct pl_err *err);
+
+/* Finds what would keep conduct_run from beginning, as far as the plan and its scripts tell, without doing anything. */
+PL_MUST_CHECK enum pl_code conduct_check(const struct plan *plan, struct pl_err *err);
 
 /* Shortens a plan's stages for `quick`, in place of the ones in the arena it was read into. */
 void conduct_make_quick(struct plan *plan, struct pl_arena *arena);

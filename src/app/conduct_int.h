@@ -15,6 +15,8 @@
 /* Metrics that the conductor itself pushes; ids count from 1. */
 enum conduct_metric { CONDUCT_LOAD_CPU = 1, CONDUCT_LOAD_SETUP, CONDUCT_FLUSH_P50, CONDUCT_FLUSH_P99, CONDUCT_METRIC_END };
 
+#define CONDUCT_SCRIPT_FACT "script." /* facts of scope "plan": the text of a script */
+
 struct conduct {
     const struct conduct_spec *spec;
     const struct plan *plan;
@@ -62,6 +64,9 @@ PL_MUST_CHECK enum pl_code conduct_check_same(struct conduct *conduct, const str
  */
 PL_MUST_CHECK enum pl_code conduct_put_facts(struct conduct *conduct, const struct fact *facts, size_t count,
                                              struct pl_err *err);
+
+/* Expands the stages, numbers the cases, compiles the scripts, checks that they fit the services. */
+PL_MUST_CHECK enum pl_code conduct_prepare(struct conduct *conduct, struct pl_err *err);
 
 /* Starts every service of the plan that is not running, loads its data and opens the sensors. */
 PL_MUST_CHECK enum pl_code conduct_services_start(struct conduct *conduct, struct pl_err *err);

@@ -85,6 +85,11 @@ void live_trial(struct live *live, const char *stage, const char *label, int ite
         live_say(live, "[%d/%d] %s: %s", live->trial, live->trials, stage, live->label);
 }
 
+void live_skip(struct live *live)
+{
+    live->trial++;
+}
+
 static void live_bar(struct live *live, double frac)
 {
     int full = (int)(frac * LIVE_BAR + 0.5);
@@ -111,7 +116,7 @@ static void live_load_text(char *buf, size_t size, const struct live_view *view)
     pl_num_text_ns(p99, sizeof p99, (double)view->p99_ns);
     pl_num_text_bytes(memory, sizeof memory, view->memory_bytes);
     char load[120] = "";
-    if (view->has_load)
+    if (view->has_load && view->p99_ns > 0)
         snprintf(load, sizeof load, "%.0f/s  p50 %s  p99 %s  failed %lld  |  ", view->completed_per_s, p50, p99,
                  (long long)view->failed);
     snprintf(buf, size, "%ssubject: %s, %.2f cores", load, memory, view->cpu_cores);

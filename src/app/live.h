@@ -41,6 +41,9 @@ void live_say(struct live *live, const char *fmt, ...) PL_PRINTF(2, 3);
 
 void live_trial(struct live *live, const char *stage, const char *label, int iteration, int iterations);
 
+/* A trial that an earlier run has carried out: counted, not shown. */
+void live_skip(struct live *live);
+
 /* Draws at most ten times a second; nothing on plain output. */
 void live_update(struct live *live, const struct live_view *view);
 

@@ -116,6 +116,17 @@ enum pl_code conduct_check_same(struct conduct *c, const struct store_head *head
                     was_quick ? " --quick" : "");
         return err->code;
     }
+    for (size_t i = 0; i < c->plan->script_count; i++) {
+        const struct plan_script *script = &c->plan->scripts[i];
+        const char *name = pl_format(c->arena, CONDUCT_SCRIPT_FACT "%s", script->name);
+        const struct fact *text = find_fact(stored, count, "plan", name);
+        if (text != NULL && strcmp(text->value, script->text) == 0)
+            continue;
+        pl_err_set(err, PL_USAGE, "script \"%s\" is not what it was when \"%s\" was begun", script->name,
+                   c->spec->study_path);
+        pl_err_hint(err, "Put \"%s\" back as it was, or begin a new study with -o.", script->path);
+        return err->code;
+    }
     if (strcmp(head->tool_version, PLIMSOLL_VERSION) != 0)
         return refuse(c, "the tool's", "version", head->tool_version, PLIMSOLL_VERSION, err);
     return PL_OK;

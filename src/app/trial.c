@@ -276,6 +276,18 @@ static enum pl_code trial_watch_load(struct trial_run *run, struct load *load, s
     }
 }
 
+/* A server that dies takes its clients' connections first and is found dead a moment later: its death is the reason. */
+static enum pl_code trial_explain_loss(struct trial_run *run, struct pl_err *err)
+{
+    enum pl_code code = PL_OK;
+    int64_t deadline_ns = pl_clock_ns() + PL_NS_PER_S / 2;
+    while (code == PL_OK && !run->service_died && pl_clock_ns() < deadline_ns) {
+        code = trial_check_services(run, PHASE_DRAIN, err);
+        pl_clock_sleep_until(pl_clock_ns() + poll_ns / 5);
+    }
+    return code;
+}
+
 static enum pl_code trial_take_result(struct trial_run *run, const struct load_result *result, struct pl_err *err)
 {
     struct trial_row *row = &run->row;
@@ -288,10 +300,16 @@ static enum pl_code trial_take_result(struct trial_run *run, const struct load_r
     row->clients_lost = result->clients_lost;
     row->workers = result->workers;
     row->event_loop = result->event_loop;
-    if (result->clients_lost > 0)
+    if (result->clients_lost > 0) {
+        enum pl_code checked = trial_explain_loss(run, err);
+        if (checked != PL_OK)
+            return checked;
         trial_fail(run, "%d of %d clients lost their connection", result->clients_lost, row->clients);
-    else if (result->completed_in_window == 0 && !is_stopped(run))
+    } else if (result->completed_in_window == 0 && result->measured.failed > 0 && !is_stopped(run)) {
+        trial_fail(run, "all %lld operations failed: the faults say why", (long long)result->measured.failed);
+    } else if (result->completed_in_window == 0 && !is_stopped(run)) {
         trial_fail(run, "no operation ended inside the measured window");
+    }
     enum pl_code code = push_sample(run, CONDUCT_LOAD_CPU, PHASE_MEASURE, result->measure_start_ns, 0, err);
     if (code == PL_OK)
         code =

@@ -577,4 +577,15 @@ void page_plan(struct page *page)
             was_quick(page->study) ? ", says what the study was to do; --quick cut its durations, iterations and data."
                                    : ", says what the study did. Running it again measures the same on your machine.");
     doc_listing(page->doc, page->study->plan_text);
+    static const char script[] = "script."; /* the scripts of the plan, as it read them */
+    for (size_t i = 0; i < page->study->fact_count; i++) {
+        const struct fact *fact = &page->study->facts[i];
+        if (strcmp(fact->scope, "plan") != 0 || strncmp(fact->name, script, strlen(script)) != 0)
+            continue;
+        line = doc_paragraph(page->doc);
+        doc_say(page->doc, line, "The script ");
+        doc_code(page->doc, line, fact->name + strlen(script));
+        doc_say(page->doc, line, ":");
+        doc_listing(page->doc, fact->value);
+    }
 }

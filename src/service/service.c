@@ -63,8 +63,13 @@ static enum pl_code service_make_directory(struct service_state *state, struct p
     struct service *service = &state->service;
     char path[4096];
     const char *parent = getenv("TMPDIR");
-    if (parent == NULL || parent[0] != '/')
+    if (parent == NULL || parent[0] == '\0')
         parent = "/tmp";
+    if (parent[0] != '/') {
+        pl_err_set(err, PL_USAGE, "TMPDIR is \"%.200s\", which is not an absolute path", parent);
+        pl_err_hint(err, "It names the disk that is measured: give its whole path.");
+        return err->code;
+    }
     int needed = snprintf(path, sizeof path, "%s/plimsoll-XXXXXX", parent);
     if (needed < 0 || (size_t)needed >= sizeof service->directory || needed + SOCKET_NAME_BYTES > SUN_PATH_BYTES) {
         pl_err_set(err, PL_USAGE, "the temporary directory \"%.200s\" has too long a name for a socket in it", parent);
@@ -73,13 +78,18 @@ static enum pl_code service_make_directory(struct service_state *state, struct p
         return err->code;
     }
     if (mkdtemp(path) == NULL)
-        return pl_err_os(err, PL_IO, errno, "cannot make a directory in \"%.200s\"", parent);
+        return pl_err_os(err, PL_USAGE, errno, "cannot make a directory in \"%.200s\"", parent);
     snprintf(service->directory, sizeof service->directory, "%.*s", (int)sizeof service->directory - 1, path);
     snprintf(service->socket_directory, sizeof service->socket_directory, "%s", service->directory);
     snprintf(state->log_path, sizeof state->log_path, "%s/log", service->directory);
     service_add_leftover(state, GUARD_DIRECTORY, 0, service->directory);
     if (state->user.change && chown(path, state->user.uid, state->user.gid) < 0)
         return pl_err_os(err, PL_IO, errno, "cannot give \"%.200s\" to the user \"%s\"", path, state->user.name);
+    if (state->user.change && !spawn_user_can_enter(&state->user, path)) {
+        pl_err_set(err, PL_USAGE, "the user \"%s\" cannot enter \"%.200s\"", state->user.name, parent);
+        pl_err_hint(err, "Set TMPDIR to a directory that others may pass through, or name another `user` for the service.");
+        return err->code;
+    }
     return PL_OK;
 }
 
@@ -229,6 +239,10 @@ enum pl_code service_facts(struct service *service, const volatile int *stop, st
     struct service_facts facts = {.arena = arena, .scope = service->name};
     service_push_fact(&facts, "kind", service->kind, "", "plan");
     service_push_fact(&facts, "user", state->user.name, "", "getpwnam");
+    if (service->plan->data_kind != NULL) {
+        service_push_fact(&facts, "data_kind", service->plan->data_kind, "", "plan");
+        service_push_fact(&facts, "data_scale", pl_format(arena, "%lld", (long long)service->plan->data_scale), "", "plan");
+    }
     service_push_fact(&facts, "ready_ns", pl_format(arena, "%lld", (long long)service->ready_ns), "ns",
                       "from the start of the process to the first good answer");
     service_push_fact(&facts, "cgroup.layout", service->cgroup.layout, "", "mkdir");

@@ -100,13 +100,30 @@ static void spawn_reset_signals(void)
     sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
+static bool become_user(const struct spawn_user *user)
+{
+    return setgroups((size_t)user->group_count, user->groups) == 0 && setresgid(user->gid, user->gid, user->gid) == 0 &&
+           setresuid(user->uid, user->uid, user->uid) == 0;
+}
+
+bool spawn_user_can_enter(const struct spawn_user *user, const char *directory)
+{
+    pid_t pid = fork();
+    if (pid < 0)
+        return false;
+    if (pid == 0)
+        _exit(become_user(user) && chdir(directory) == 0 ? 0 : 1);
+    int status;
+    while (waitpid(pid, &status, 0) < 0)
+        if (errno != EINTR)
+            return false;
+    return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
 static void spawn_drop_privileges(const struct spawn_child *child)
 {
     const struct spawn_user *user = child->spec->user;
-    if (user == NULL || !user->change)
-        return;
-    if (setgroups((size_t)user->group_count, user->groups) < 0 || setresgid(user->gid, user->gid, user->gid) < 0 ||
-        setresuid(user->uid, user->uid, user->uid) < 0)
+    if (user != NULL && user->change && !become_user(user))
         spawn_fail(child, STEP_USER);
 }
 

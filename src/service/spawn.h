@@ -33,6 +33,9 @@ struct spawn_user {
  * "nobody"; a user that is not there, or is root again, is PL_NOT_FOUND or PL_USAGE. */
 PL_MUST_CHECK enum pl_code spawn_user_find(const char *wanted, struct spawn_user *ret_user, struct pl_err *err);
 
+/* Can that user reach and enter the directory? Tried in a child; also false when that could not be tried. */
+bool spawn_user_can_enter(const struct spawn_user *user, const char *directory);
+
 struct spawn_spec {
     const char *program;           /* absolute path */
     const char *const *argv;       /* NULL-ended, with the program's name first */

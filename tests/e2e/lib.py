@@ -38,8 +38,9 @@ class Workplace:
         return path
 
     def run(self, *arguments, timeout=240, **options):
-        return subprocess.run([PLIMSOLL, *arguments], cwd=self.path, env=self.env, capture_output=True, text=True,
-                              errors="replace", timeout=timeout, **options)
+        options.setdefault("capture_output", True)
+        return subprocess.run([PLIMSOLL, *arguments], cwd=self.path, env=self.env, text=True, errors="replace",
+                              timeout=timeout, **options)
 
     def start(self, *arguments, **options):
         options.setdefault("stdout", subprocess.PIPE)

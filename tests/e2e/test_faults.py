@@ -147,6 +147,19 @@ def test_kill_a_backend(place):
     expect(pid > 0, "")
 
 
+def test_crash_of_a_backend(place):
+    """As the killer of processes for want of memory does it: the server survives, through recovery, and is replaced."""
+    process = place.start("run", place.file("p.yaml", PLAN))
+    pid = in_a_load(place, process)
+    backends = subprocess.run(["ps", "--ppid", str(pid), "-o", "pid=,args="], capture_output=True, text=True).stdout
+    os.kill(next(int(line.split()[0]) for line in backends.splitlines() if " bench " in line), signal.SIGKILL)
+    output = process.communicate(timeout=120)[0]
+    expect(process.returncode == 3, f"exit {process.returncode}: {output}")
+    place.await_nothing_left()
+    study = os.path.join(place.path, "p.study")
+    expect(states(study) == [("done", 5), ("failed", 1)], f"{states(study)}: {output}")
+
+
 def with_small_disk(place, megabytes):
     if os.getuid() != 0:
         raise Skip("only root can mount a small disk")

@@ -97,6 +97,47 @@ def test_options(place):
     expect(os.listdir(place.path).sort() == ["p.yaml", "t"].sort(), "something was changed")
 
 
+def test_what_would_fail_later(place):
+    """What the server would refuse is said before it is started, by check as by run."""
+    refuse(place, GOOD + "  - {kind: clients, script: select-only, clients: 200}\n", "p.yaml:6:", "max_connections: 203")
+    refuse(place, GOOD.replace(", data: {kind: tpcb, scale: 1}", "") + "  - {kind: clients, script: select-only}\n", "p.yaml:6:",
+           "data: {kind: tpcb")
+    plan = place.file("p.yaml", GOOD)
+    html = place.file("p.html", "mine")
+    result = place.run("run", plan)
+    expect(result.returncode == 2 and "p.html" in result.stderr, f"{result}")
+    expect(open(html).read() == "mine", "a file of the user's was overwritten")
+    expect(not os.path.exists(os.path.join(place.path, "p.study")), "a study was left")
+
+
+def test_environment(place):
+    plan = place.file("p.yaml", GOOD)
+    place.env["TMPDIR"] = "relative"
+    result = place.run("run", plan)
+    expect(result.returncode == 2 and "absolute" in result.stderr, f"{result}")
+    place.env["TMPDIR"] = place.path + "/nothing"
+    result = place.run("run", plan)
+    expect(result.returncode == 2 and "nothing" in result.stderr, f"{result}")
+    place.env["TMPDIR"] = place.tmp
+    place.env.update(PGSERVICE="nope", PGTARGETSESSIONATTRS="standby", PGREQUIREPEER="zz", PGHOST="203.0.113.1", PGUSER="x")
+    result = place.run("run", plan, "--quick", timeout=60)
+    expect(result.returncode == 0, f"{result}")
+
+
+def test_output(place):
+    plan = place.file("p.yaml", GOOD)
+    with open("/dev/full", "w") as full:
+        result = place.run("check", plan, stdout=full, stderr=-1, capture_output=False)
+    expect(result.returncode == 3 and "standard output" in result.stderr, f"{result}")
+    result = place.run("run", plan, "--quick")
+    expect(result.returncode == 0, result.stderr)
+    before = open(os.path.join(place.path, "p.study"), "rb").read()
+    result = place.run("page", "p.study", "-o", "p.study")
+    expect(result.returncode == 2 and open(os.path.join(place.path, "p.study"), "rb").read() == before, f"{result}")
+    result = place.run("page", "p.study", "-o", "other.md")
+    expect(result.returncode == 0 and open(os.path.join(place.path, "other.md")).read().startswith("# "), f"{result}")
+
+
 def test_study_files(place):
     plan = place.file("p.yaml", GOOD)
     there = place.file("there.study", "precious")

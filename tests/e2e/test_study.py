@@ -261,6 +261,25 @@ def test_resume_is_the_same_study(place):
     expect(rows(study, "SELECT state FROM trial") == [("done",), ("done",)], "not gone on")
 
 
+def test_resume_with_another_script(place):
+    script = place.file("mine.sql", "SELECT 1;\n")
+    plan = place.file("p.yaml", HEAD + "  - {kind: footprint, settle: 0.1s, for: 1s}\n"
+                      "  - {kind: clients, script: mine, for: 0.5s, warm_up: 0.1s}\nscripts: {mine: mine.sql}\n")
+    result = place.run("run", plan, "--only", "footprint")
+    expect(result.returncode == 0, result.stderr)
+    place.file("mine.sql", "SELECT 2;\n")
+    result = place.run("run", plan, "--resume")
+    expect(result.returncode == 2 and "mine" in result.stderr, f"{result}")
+    place.file("mine.sql", "SELECT 1;\n")
+    result = place.run("run", plan, "--resume")
+    expect(result.returncode == 0, result.stderr)
+    with open(os.path.join(place.path, "p.md")) as file:
+        expect("SELECT 1;" in file.read(), "the script is not on the page")
+    expect(os.path.exists(script), "")
+    result = place.run("run", plan, "--resume")
+    expect(result.returncode == 0 and "starting" not in result.stdout, f"a complete study was begun again: {result}")
+
+
 def test_check_says_what_run_does(place):
     plan = os.path.join(ROOT, "plans/quick.yaml")
     result = place.run("check", plan)

@@ -1,0 +1,119 @@
+/* Preparing a study: everything that can be found wrong is found before anything is started or written. */
+#include <assert.h>
+#include <string.h>
+
+#include "app/conduct_int.h"
+#include "base/num.h"
+
+#include "base/ban.h"
+
+static const struct plan_script *plan_script_find(const struct plan *plan, const char *name)
+{
+    for (size_t i = 0; i < plan->script_count; i++)
+        if (strcmp(plan->scripts[i].name, name) == 0)
+            return &plan->scripts[i];
+    return NULL;
+}
+
+static enum pl_code compile_script(struct conduct *c, const char *name, const struct program **ret_program,
+                                   struct pl_err *err)
+{
+    static const char *const predefined[] = {"scale", NULL};
+    const struct plan_script *file = plan_script_find(c->plan, name);
+    struct program *program = NULL;
+    enum pl_code code;
+    if (file != NULL) {
+        code = program_compile(file->path, file->text, file->length, predefined, c->arena, &program, err);
+        if (code == PL_OK)
+            program->name = file->name; /* errors name the file, reports the script */
+    } else {
+        const char *text = builtin_script(name);
+        assert(text != NULL); /* the plan was checked against the builtin names */
+        code = program_compile(name, text, strlen(text), predefined, c->arena, &program, err);
+    }
+    *ret_program = program;
+    return code;
+}
+
+static bool has_load(const struct stage *stage)
+{
+    for (const enum stage_act *act = stage->kind->acts; *act != ACT_END; act++)
+        if (*act == ACT_LOAD)
+            return true;
+    return false;
+}
+
+/* A builtin script needs the tables that the data set brings. */
+static enum pl_code check_data(const struct conduct *c, const struct stage *stage, const char *script, struct pl_err *err)
+{
+    if (plan_script_find(c->plan, script) != NULL || c->plan->subject->data_kind != NULL)
+        return PL_OK;
+    pl_err_at(err, PL_INPUT, c->plan->path, stage->plan->line, stage->plan->col,
+              "script \"%s\" needs the tables of a data set, and service \"%s\" has none", script, c->plan->subject->name);
+    pl_err_hint(err, "Give the service `data: {kind: tpcb, scale: 10}`, or name a script of your own.");
+    return err->code;
+}
+
+/* What the server will refuse is better said before it is started. */
+static enum pl_code check_connections(const struct conduct *c, const struct stage *stage,
+                                      const struct stage_case *stage_case, struct pl_err *err)
+{
+    enum { DEFAULT_MAX_CONNECTIONS = 100, OWN_CONNECTIONS = 3 }; /* sensors and conductor */
+    int64_t most = DEFAULT_MAX_CONNECTIONS, needed = stage_case->params.clients + OWN_CONNECTIONS;
+    const struct plan_service *subject = c->plan->subject;
+    for (size_t i = 0; i < subject->setting_count; i++)
+        if (strcmp(subject->settings[i].name, "max_connections") == 0 &&
+            pl_num_i64(subject->settings[i].value, strlen(subject->settings[i].value), &most) != PL_NUM_OK)
+            return PL_OK; /* the server will say what is wrong with it */
+    if (needed <= most)
+        return PL_OK;
+    pl_err_at(err, PL_INPUT, c->plan->path, stage->plan->line, stage->plan->col,
+              "%lld clients do not fit: \"%s\" takes %lld connections, and %d are the tool's own",
+              (long long)stage_case->params.clients, subject->name, (long long)most, OWN_CONNECTIONS);
+    pl_err_hint(err, "Set `max_connections: %lld` or more in the service's settings.", (long long)needed);
+    return err->code;
+}
+
+static enum pl_code check_case(const struct conduct *c, const struct stage *stage, const struct stage_case *stage_case,
+                               struct pl_err *err)
+{
+    enum pl_code code = check_data(c, stage, stage_case->params.script, err);
+    return code == PL_OK ? check_connections(c, stage, stage_case, err) : code;
+}
+
+/* Expands every stage, numbers the cases, compiles every script: errors of the plan come before anything is done. */
+enum pl_code conduct_prepare(struct conduct *c, struct pl_err *err)
+{
+    int64_t case_id = 0;
+    size_t program_capacity = 0;
+    c->stages = pl_alloc(c->arena, c->plan->stage_count, sizeof(struct stage *));
+    for (size_t s = 0; s < c->plan->stage_count; s++) {
+        enum pl_code code = stage_expand(&c->plan->stages[s], c->plan->path, c->plan->seed, c->arena, &c->stages[s], err);
+        if (code != PL_OK)
+            return code;
+        struct stage *stage = c->stages[s];
+        stage->row.id = (int64_t)s + 1;
+        for (size_t i = 0; i < stage->case_count; i++) {
+            stage->cases[i].row.stage_id = stage->row.id;
+            stage->cases[i].row.id = ++case_id;
+            c->programs = pl_grow(c->arena, c->programs, (size_t)case_id - 1, (size_t)case_id, sizeof(struct program *),
+                                  &program_capacity);
+            if (!has_load(stage))
+                continue;
+            code = compile_script(c, stage->cases[i].params.script, &c->programs[case_id - 1], err);
+            if (code == PL_OK)
+                code = check_case(c, stage, &stage->cases[i], err);
+            if (code != PL_OK)
+                return code;
+        }
+    }
+    return PL_OK;
+}
+
+enum pl_code conduct_check(const struct plan *plan, struct pl_err *err)
+{
+    struct conduct c = {.plan = plan, .arena = pl_arena_new()};
+    enum pl_code code = conduct_prepare(&c, err);
+    pl_arena_free(c.arena);
+    return code;
+}
