@@ -630,6 +630,8 @@ static enum pl_code sockets_take(struct driver_pg *pg, struct pl_err *err)
     if (loop_init(&pg->loop, err) != PL_OK)
         return err->code;
     pg->has_loop = true;
+    if (pg->setup.spec->open_loop)
+        loop_be_punctual(&pg->loop);
     for (int c = 0; c < pg->count; c++) {
         pg->clients[c].socket = pgconn_socket(pg->conns[c]);
         pg->clients[c].transaction = 'I';

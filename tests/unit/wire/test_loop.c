@@ -81,11 +81,9 @@ static void test_init(void **state)
     assert_true(fixture->loop.epoll_fd >= 0);
 }
 
-static void test_deadlines(void **state)
+static void test_deadlines_of(struct fixture *fixture)
 {
-    struct fixture *fixture = *state;
     struct loop_event events[4];
-    add(fixture, 1, LOOP_READ);
     static const int64_t past[] = {INT64_MIN, -1, 0, 1};
     for (size_t i = 0; i < sizeof past / sizeof past[0]; i++)
         assert_int_equal(loop_wait(&fixture->loop, past[i], events, 4), 0);
@@ -96,6 +94,14 @@ static void test_deadlines(void **state)
         assert_int_equal(loop_wait(&fixture->loop, deadline_ns, events, 4), 0);
         assert_true(pl_clock_ns() >= deadline_ns);
     }
+}
+
+static void test_deadlines(void **state)
+{
+    struct fixture *fixture = *state;
+    struct loop_event events[4];
+    add(fixture, 1, LOOP_READ);
+    test_deadlines_of(fixture);
     /* what is ready is told, also with a deadline in the past, in the far future, and with none */
     say(fixture->there);
     static const int64_t any[] = {0, INT64_MAX - 1, INT64_MAX};
@@ -104,6 +110,27 @@ static void test_deadlines(void **state)
         assert_int_equal(events[0].tag, 1);
         assert_int_equal(events[0].flags, LOOP_READ);
     }
+}
+
+/* A punctual loop sets its timer early, and still never comes back before the deadline; what happens meanwhile is told. */
+static void test_punctual(void **state)
+{
+    struct fixture *fixture = *state;
+    struct loop_event events[4];
+    add(fixture, 1, LOOP_READ);
+    loop_be_punctual(&fixture->loop);
+    test_deadlines_of(fixture);
+    for (int i = 0; i < 200; i++) {
+        int64_t deadline_ns = pl_clock_ns() + 600000;
+        assert_int_equal(loop_wait(&fixture->loop, deadline_ns, events, 4), 0);
+        assert_true(pl_clock_ns() >= deadline_ns);
+        assert_in_range(fixture->loop.wake_ns, 0, 100000);
+    }
+    assert_true(fixture->loop.wake_ns > 0); /* no wait ends at its very deadline: it has learned something */
+    say(fixture->there);
+    int64_t deadline_ns = pl_clock_ns() + 3600 * PL_NS_PER_S;
+    assert_int_equal(loop_wait(&fixture->loop, deadline_ns, events, 4), 1);
+    assert_true(pl_clock_ns() < deadline_ns);
 }
 
 static void on_signal(int number)
@@ -280,17 +307,10 @@ static void test_many(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        LOOP_TEST(test_init),
-        LOOP_TEST(test_deadlines),
-        LOOP_TEST(test_signal),
-        LOOP_TEST(test_add_change_remove),
-        LOOP_TEST(test_change_is_free),
-        LOOP_TEST(test_reuse),
-        LOOP_TEST(test_many_remembered),
-        LOOP_TEST(test_hangup),
-        LOOP_TEST(test_half_close),
-        LOOP_TEST(test_refused),
-        LOOP_TEST(test_no_descriptors),
+        LOOP_TEST(test_init),       LOOP_TEST(test_deadlines),         LOOP_TEST(test_punctual),
+        LOOP_TEST(test_signal),     LOOP_TEST(test_add_change_remove), LOOP_TEST(test_change_is_free),
+        LOOP_TEST(test_reuse),      LOOP_TEST(test_many_remembered),   LOOP_TEST(test_hangup),
+        LOOP_TEST(test_half_close), LOOP_TEST(test_refused),           LOOP_TEST(test_no_descriptors),
         LOOP_TEST(test_many),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
