@@ -67,6 +67,9 @@ static int report(const struct run_options *options, const struct conduct_result
     if (result->trials_failed > 0)
         printf("%d trial%s failed: the page says which and why\n", result->trials_failed,
                result->trials_failed == 1 ? "" : "s");
+    if (result->trials_void > 0)
+        printf("%d trial%s void: the page says which and why\n", result->trials_void,
+               result->trials_void == 1 ? " is" : "s are");
     if (!result->completed)
         printf("the study is not complete: plimsoll run %s -o %s%s --resume\n", plan_path, options->study_path,
                options->quick ? " --quick" : "");

@@ -319,11 +319,15 @@ static enum pl_code conduct_trial(struct conduct *c, const struct stage *stage, 
             return pl_err_set(err, PL_INTERRUPTED, "stopped by the user in stage \"%s\"", stage->row.name);
         if (run.row.state == TRIAL_DONE)
             c->result.trials_done++;
+        else if (run.row.state == TRIAL_VOID)
+            c->result.trials_void++;
         else
             c->result.trials_failed++;
-        if (run.row.state == TRIAL_FAILED)
-            live_say(c->spec->live, "%s%s%s: failed: %s", stage->row.name, stage_case->row.label[0] != '\0' ? " " : "",
-                     stage_case->row.label, run.why);
+        if (run.row.state != TRIAL_DONE)
+            live_say(c->spec->live, "%s%s%s: %s: %s", stage->row.name, stage_case->row.label[0] != '\0' ? " " : "",
+                     stage_case->row.label, trial_state_name(run.row.state), run.why);
+        if (run.row.state == TRIAL_VOID && try + 1 < TRIAL_ATTEMPTS)
+            continue; /* kept and shown, and done once more */
         /* a server that died, or that threw clients out (a backend was killed, and it went through recovery), is not the
          * one that was measured before */
         if (!run.service_died && run.row.clients_lost == 0)

@@ -288,6 +288,18 @@ static enum pl_code trial_explain_loss(struct trial_run *run, struct pl_err *err
     return code;
 }
 
+/* A worker looks at the world at least ten times a second. One that did not for much longer, and for a good part of the
+ * window, was stopped (a paused virtual machine, a starved processor): what it shows is not the service. */
+static void trial_void_after_gap(struct trial_run *run, const struct load_result *result)
+{
+    if (run->row.state != TRIAL_DONE || result->longest_gap_ns < PL_NS_PER_S / 2 ||
+        result->longest_gap_ns < result->window_ns / 20)
+        return;
+    run->row.state = TRIAL_VOID;
+    snprintf(run->why, sizeof run->why, "the load generator itself did not run for %.1f s of the measured window",
+             (double)result->longest_gap_ns / 1e9);
+}
+
 static enum pl_code trial_take_result(struct trial_run *run, const struct load_result *result, struct pl_err *err)
 {
     struct trial_row *row = &run->row;
@@ -310,6 +322,7 @@ static enum pl_code trial_take_result(struct trial_run *run, const struct load_r
     } else if (result->completed_in_window == 0 && !is_stopped(run)) {
         trial_fail(run, "no operation ended inside the measured window");
     }
+    trial_void_after_gap(run, result);
     enum pl_code code = push_sample(run, CONDUCT_LOAD_CPU, PHASE_MEASURE, result->measure_start_ns, 0, err);
     if (code == PL_OK)
         code =

@@ -491,6 +491,8 @@ static void result_gather(const struct load *load, struct load_result *result)
         result->drain_end_ns = later(result->drain_end_ns, worker->drain_end_ns);
         result->cpu_ns += worker->cpu_ns;
         result->window_cpu_ns += worker->window_cpu_ns;
+        if (worker->longest_gap_ns > result->longest_gap_ns)
+            result->longest_gap_ns = worker->longest_gap_ns;
     }
     if (!was_measured) /* it was stopped before */
         result->measure_start_ns = result->measure_end_ns = 0;

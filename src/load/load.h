@@ -75,8 +75,9 @@ struct load_result {
     int64_t window_ns;
     /* monotonic; measure_start_ns and measure_end_ns are 0 when the load ended before the window began */
     int64_t connect_start_ns, connect_end_ns, warm_up_start_ns, measure_start_ns, measure_end_ns, drain_end_ns;
-    int64_t cpu_ns;        /* CPU of the workers between load_start and the end */
-    int64_t window_cpu_ns; /* inside the measured window */
+    int64_t cpu_ns;         /* CPU of the workers between load_start and the end */
+    int64_t window_cpu_ns;  /* inside the measured window */
+    int64_t longest_gap_ns; /* of any worker inside the window: above a few tenths of a second it did not get to run */
     int clients_lost, workers;
     const char *event_loop; /* "epoll", "virtual", "none" */
 };

@@ -588,6 +588,8 @@ void worker_run(struct worker *worker, int64_t start_ns)
     stop_look(worker);
     clients_start(worker);
     while (!is_over(worker)) {
+        int64_t before_ns = worker->last_ns;
+        bool in_window = worker->phase == PHASE_MEASURE;
         int count = ops->wait(worker->driver, wait_until_ns(worker), worker->done, WORKER_BATCH);
         for (int i = 0; i < count; i++) {
             int64_t now_ns = worker->done[i].done_ns;
@@ -605,6 +607,8 @@ void worker_run(struct worker *worker, int64_t start_ns)
             pauses_end(worker, now_ns);
             backlog_start(worker, now_ns);
         }
+        if (in_window && worker->last_ns - before_ns > worker->longest_gap_ns)
+            worker->longest_gap_ns = worker->last_ns - before_ns;
         stop_look(worker);
     }
     run_finish(worker);

@@ -92,6 +92,7 @@ struct worker {
     int64_t backlog;                                                  /* due but not started */
     struct worker_count count;
     int64_t cpu_start_ns, cpu_ns, window_cpu_start_ns, window_cpu_ns;
+    int64_t longest_gap_ns; /* inside the window, between two looks at the world, which are LOOK_NS apart at most */
 
     atomic_int phase_seen; /* for the conductor */
     atomic_bool ended;

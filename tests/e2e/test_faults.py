@@ -147,6 +147,21 @@ def test_kill_a_backend(place):
     expect(pid > 0, "")
 
 
+def test_a_pause_of_the_tool(place):
+    """A paused virtual machine: the trial is void, kept, and done once more."""
+    process = place.start("run", place.file("p.yaml", PLAN))
+    in_a_load(place, process)
+    time.sleep(0.7)
+    process.send_signal(signal.SIGSTOP)
+    time.sleep(1.5)
+    process.send_signal(signal.SIGCONT)
+    output = process.communicate(timeout=120)[0]
+    expect(process.returncode == 0, f"exit {process.returncode}: {output}")
+    study = os.path.join(place.path, "p.study")
+    expect(dict(states(study)) == {"done": 5, "void": 1}, f"{states(study)}: {output}")
+    expect("void" in output and "did not run" in output, output)
+
+
 def test_crash_of_a_backend(place):
     """As the killer of processes for want of memory does it: the server survives, through recovery, and is replaced."""
     process = place.start("run", place.file("p.yaml", PLAN))
