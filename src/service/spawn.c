@@ -16,6 +16,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -89,13 +90,19 @@ static _Noreturn void spawn_fail(const struct spawn_child *child, enum spawn_ste
     _exit(127);
 }
 
-/* What the tool ignores or blocks would stay so across exec. */
+/* What the tool ignores or blocks would stay so across exec. The kernel is asked itself: the C library keeps the first two
+ * real-time signals from its callers, and make(1) hands them down ignored. */
 static void spawn_reset_signals(void)
 {
-    struct sigaction action = {.sa_handler = SIG_DFL};
+    static const struct {
+        void (*handler)(int);
+        unsigned long flags;
+        void (*restorer)(void);
+        unsigned long mask;
+    } by_default = {.handler = SIG_DFL};
     sigset_t none;
     for (int number = 1; number < NSIG; number++)
-        sigaction(number, &action, NULL);
+        syscall(SYS_rt_sigaction, number, &by_default, NULL, sizeof by_default.mask);
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
 }

@@ -80,7 +80,7 @@ static void test_messages(void **state)
     }
     closedir(folder);
     pl_arena_free(arena);
-    print_message("%d wrong plans\n", count);
+    print_message("# %d wrong plans\n", count);
     assert_true(count >= 45);
     assert_int_equal(wrong, 0);
 }
