@@ -186,8 +186,10 @@ static void test_by_time(void **state)
 static void test_values_follow_the_seed(void **state)
 {
     struct fixture *fixture = fixture_of(state);
-    const struct load_script script = {
-        compile(fixture, "note", "\\set r random(1, 1000000000)\nINSERT INTO noted (client, r) VALUES (:client_id, :r);\n"), 1};
+    const struct load_script script = {compile(fixture, "note",
+                                               "\\set r random(1, 1000000000)\n"
+                                               "INSERT INTO noted (client, r) VALUES (:client_id, :r);\n"),
+                                       1};
     int64_t expected = 0;
     sql(fixture, "CREATE TABLE noted (n bigserial, client int, r bigint)");
     for (int workers = 1; workers <= 3; workers++) {
