@@ -333,7 +333,6 @@ static enum pl_code conduct_trial(struct conduct *c, const struct stage *stage, 
         if (!run.service_died && run.row.clients_lost == 0)
             break;
         conduct_services_stop(c, SERVICE_STOP_KILL);
-        c->result.services_restarted++;
         live_say(c->spec->live, "the trial is kept as failed; going on with a fresh PostgreSQL%s",
                  try + 1 < TRIAL_ATTEMPTS ? " and trying it once more" : "");
     }
@@ -368,7 +367,6 @@ static void conduct_count(struct conduct *c)
         c->spec->live->trials += (int)c->stages[s]->trial_count;
         c->total_ns += c->stages[s]->estimate_ns;
     }
-    c->spec->live->estimate_ns = c->total_ns;
 }
 
 /* Everything between an open study and its end. */

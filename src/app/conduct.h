@@ -21,7 +21,6 @@ struct conduct_spec {
 
 struct conduct_result {
     int trials_done, trials_failed, trials_void;
-    int services_restarted;
     bool opened;    /* the study file is this study's: created, or found to be the one to go on with */
     bool completed; /* every trial of the plan has been carried out */
 };

@@ -25,7 +25,7 @@ static int live_width(FILE *out)
 void live_init(struct live *live, FILE *out)
 {
     const char *term = getenv("TERM");
-    *live = (struct live){.out = out, .start_ns = pl_clock_ns()};
+    *live = (struct live){.out = out};
     live->is_terminal = isatty(fileno(out)) == 1 && term != NULL && strcmp(term, "dumb") != 0;
     live->uses_color = live->is_terminal && getenv("NO_COLOR") == NULL;
     live->width = live->is_terminal ? live_width(out) : 80;

@@ -15,9 +15,8 @@ struct live {
     int width;
     bool block_shown; /* the redrawn block is on the screen */
     bool is_stopping; /* said so */
-    int64_t start_ns, drawn_ns;
-    int64_t estimate_ns; /* of the whole study */
-    int trials, trial;   /* of the whole study; trial counts from 1 */
+    int64_t drawn_ns;
+    int trials, trial; /* of the whole study; trial counts from 1 */
     const char *stage;
     char label[160];
 };

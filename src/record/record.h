@@ -48,7 +48,7 @@ const char *phase_name(enum phase phase);
 enum trial_state {
     TRIAL_DONE,        /* figures may use it */
     TRIAL_FAILED,      /* the service or the load failed in it: kept, shown, not used */
-    TRIAL_VOID,        /* the host was too noisy, or the client was the limit: kept, shown, not used */
+    TRIAL_VOID,        /* the load generator itself did not get to run for a part of the window: kept, shown, not used */
     TRIAL_INTERRUPTED, /* the user stopped it */
     TRIAL_STATE_COUNT
 };
