@@ -7,14 +7,24 @@
 #include <string.h>
 
 #include "base/near.h"
+#include "pgbench/pgbench.h"
 
 #include "base/ban.h"
+
+/* Its options, messages and exit codes are pgbench's. */
+static int run_pgbench(int argc, char **argv, const struct app_command *command)
+{
+    (void)command;
+    return pgbench_main(argc, argv);
+}
 
 const struct app_command app_commands[] = {
     {"run", "PLAN [-o FILE.study] [--resume] [--only STAGE] [--quick]", "carry out a plan, keep a study, write its page",
      cmd_run},
     {"check", "PLAN | --keys | --schema", "say what a plan would do and how long it takes, without doing it", cmd_check},
     {"page", "STUDY [--html|--md|--json] [-o FILE]", "write the page of a study", cmd_page},
+    {"pgbench", "[OPTION]... [DBNAME]", "run pgbench's options and scripts as pgbench does, and say more about the result",
+     run_pgbench},
     {NULL, NULL, NULL, NULL},
 };
 
@@ -22,11 +32,12 @@ static void print_help(FILE *out)
 {
     fputs("usage: plimsoll COMMAND ...\n\nPlimsoll measures what a server costs and says what hardware it needs.\n\n", out);
     for (const struct app_command *command = app_commands; command->name != NULL; command++)
-        fprintf(out, "  plimsoll %-6s %s\n                  %s\n", command->name, command->usage, command->summary);
+        fprintf(out, "  plimsoll %-7s %s\n                   %s\n", command->name, command->usage, command->summary);
     fputs(
         "\n  plimsoll COMMAND --help   the options of a command\n  plimsoll --version\n\n"
         "Exit codes: 0 good; 1 an objective was missed; 2 usage or plan error, nothing changed; 3 something failed while\n"
-        "running, what was measured is kept; 130 interrupted.\n",
+        "running, what was measured is kept; 130 interrupted. Of \"plimsoll pgbench\": as pgbench, 1 wrong usage or not\n"
+        "started; 2 the run is not complete.\n",
         out);
 }
 
@@ -85,10 +96,19 @@ static int printed(int exit_code)
     return app_fail(&err);
 }
 
+/* By a link to the program, as a shell finds it: any folder before the name. */
+static bool is_called(const char *path, const char *name)
+{
+    const char *slash = strrchr(path, '/');
+    return strcmp(slash != NULL ? slash + 1 : path, name) == 0;
+}
+
 int app_main(int argc, char **argv)
 {
     /* a peer that goes away is an error of the write, not the end of the program */
     signal(SIGPIPE, SIG_IGN);
+    if (argc > 0 && is_called(argv[0], "pgbench"))
+        return pgbench_main(argc, argv);
     if (argc < 2) {
         print_help(stderr);
         return APP_BAD_INPUT;

@@ -6,6 +6,7 @@
 #include "app/conduct.h"
 #include "base/clock.h"
 #include "base/limits.h"
+#include "base/num.h"
 #include "plan/plan.h"
 #include "script/program.h"
 #include "stage/stage.h"
@@ -48,6 +49,24 @@ static void print_services(const struct plan *plan)
     }
 }
 
+/* What stages vary of services, and what it takes to make that. */
+static void print_outline(const struct conduct_outline *outline)
+{
+    char needed[32], free[32];
+    for (size_t i = 0; i < outline->variant_count; i++) {
+        const struct plan_service *variant = outline->variants[i];
+        printf("variant %s", variant->scope);
+        for (size_t s = 0; s < variant->setting_count; s++)
+            printf("%s%s = %s", s == 0 ? ": " : ", ", variant->settings[s].name, variant->settings[s].value);
+        printf("\n");
+    }
+    printf("disk: about %s in %s for data, and write-ahead log beside them",
+           pl_num_text_bytes(needed, sizeof needed, (double)outline->disk_bytes), outline->place);
+    if (outline->free_bytes >= 0)
+        printf("; %s are free", pl_num_text_bytes(free, sizeof free, (double)outline->free_bytes));
+    printf("\n");
+}
+
 static void print_stage(const struct stage *stage)
 {
     printf("stage %s (%s): %zu case%s, %zu trial%s, about ", stage->row.name, stage->row.kind, stage->case_count,
@@ -70,16 +89,18 @@ static int check_plan(const char *path)
     struct pl_err err = {0};
     int64_t total_ns = 0;
     size_t trials = 0;
+    struct conduct_outline outline;
     enum pl_code code = plan_read(path, builtin_script_names, arena, &plan, &err);
     if (code == PL_OK)
-        code = conduct_check(plan, &err);
+        code = conduct_check(plan, arena, &outline, &err);
     if (code == PL_OK) {
         printf("study: %s\n", plan->title);
         print_services(plan);
+        print_outline(&outline);
     }
     for (size_t i = 0; code == PL_OK && i < plan->stage_count; i++) {
         struct stage *stage = NULL;
-        code = stage_expand(&plan->stages[i], plan->path, plan->seed, arena, &stage, &err);
+        code = stage_expand(plan, &plan->stages[i], arena, &stage, &err);
         if (code != PL_OK)
             break;
         print_stage(stage);
@@ -90,7 +111,9 @@ static int check_plan(const char *path)
     if (code == PL_OK) {
         printf("in all: %zu trial%s, about ", trials, trials == 1 ? "" : "s");
         print_duration(total_ns);
-        printf(", and the start of the services with their data; nothing was started\n");
+        printf(", and about ");
+        print_duration(outline.start_ns);
+        printf(" for the services and their data; nothing was started\n");
     }
     pl_arena_free(arena);
     return code == PL_OK ? APP_GOOD : app_fail(&err);

@@ -129,7 +129,7 @@ int cmd_run(int argc, char **argv, const struct app_command *command)
          NULL},
         {"resume", 0, NULL, "go on with the study after its last finished trial", NULL, &chosen.resume},
         {"only", 0, "STAGE", "run one stage of the plan", &chosen.only, NULL},
-        {"quick", 0, NULL, "try the plan out: every duration at most 1 s, 2 iterations, scale 1", NULL, &chosen.quick},
+        {"quick", 0, NULL, "try the plan out: short, 2 iterations, few transactions, scale 1", NULL, &chosen.quick},
     };
     struct app_operands operands = {.capacity = 1};
     struct pl_err err = {0};

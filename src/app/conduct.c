@@ -7,14 +7,12 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/limits.h"
-#include "hardware/hardware.h"
 
 #include "base/ban.h"
 
 enum { TRIAL_ATTEMPTS = 2 }; /* a trial in which a service died is tried once more, on a fresh one */
 
-static bool is_wanted(const struct conduct *c, const struct stage *stage)
+bool conduct_wants(const struct conduct *c, const struct stage *stage)
 {
     return c->spec->only == NULL || strcmp(c->spec->only, stage->row.name) == 0;
 }
@@ -22,7 +20,7 @@ static bool is_wanted(const struct conduct *c, const struct stage *stage)
 static enum pl_code conduct_check_only(const struct conduct *c, struct pl_err *err)
 {
     for (size_t s = 0; s < c->plan->stage_count; s++)
-        if (is_wanted(c, c->stages[s]))
+        if (conduct_wants(c, c->stages[s]))
             return PL_OK;
     pl_err_set(err, PL_USAGE, "the plan has no stage \"%.60s\"", c->spec->only);
     char names[300] = "";
@@ -141,101 +139,6 @@ static enum pl_code declare_metrics(struct conduct *c, struct pl_err *err)
     return PL_OK;
 }
 
-/* ---- services ---- */
-
-static enum pl_code put_service_facts(struct conduct *c, struct service *service, struct pl_err *err)
-{
-    struct fact *facts = NULL;
-    size_t count = 0;
-    enum pl_code code = service_facts(service, c->spec->stop, c->arena, &facts, &count, err);
-    return code == PL_OK ? conduct_put_facts(c, facts, count, err) : code;
-}
-
-static enum pl_code put_host_facts(struct conduct *c, struct pl_err *err)
-{
-    struct fact *facts = NULL;
-    size_t count = 0;
-    enum pl_code code = hardware_facts(c->subject->directory, c->arena, &facts, &count, err);
-    return code == PL_OK ? conduct_put_facts(c, facts, count, err) : code;
-}
-
-static enum pl_code conduct_open_sensors(struct conduct *c, struct pl_err *err)
-{
-    struct sense_target targets[PL_MAX_SERVICES];
-    int count = 0;
-    for (size_t i = 0; i < c->plan->service_count; i++) {
-        struct service *service = c->services[i];
-        char conninfo[512];
-        service_conninfo(service, SERVICE_SENSOR_DATABASE, conninfo, sizeof conninfo);
-        struct sense_target target = {.source = service->name,
-                                      .pid = service->pid,
-                                      .v1_cpuacct = service->cgroup.v1_cpuacct,
-                                      .v1_memory = service->cgroup.v1_memory,
-                                      .v2 = service->cgroup.v2,
-                                      .conninfo = pl_strdup(c->arena, conninfo),
-                                      .database = SERVICE_DATA_DATABASE};
-        /* the subject first: the live view shows the first target */
-        if (service == c->subject && count > 0) {
-            targets[count] = targets[0];
-            targets[0] = target;
-        } else {
-            targets[count] = target;
-        }
-        count++;
-    }
-    struct sense_spec spec = {.targets = targets, .target_count = count, .seed = c->plan->seed};
-    enum pl_code code = sense_new(&spec, c->next_metric_id, &c->sink, &c->sense, err);
-    if (code == PL_OK)
-        c->next_metric_id = sense_next_metric_id(c->sense);
-    return code;
-}
-
-static enum pl_code start_service(struct conduct *c, size_t i, struct pl_err *err)
-{
-    const struct plan_service *plan = &c->plan->services[i];
-    live_say(c->spec->live, "%s: starting PostgreSQL", plan->name);
-    enum pl_code code = service_start(plan, c->guard, c->spec->stop, c->arena, &c->services[i], err);
-    if (code != PL_OK) {
-        c->services[i] = NULL;
-        return code;
-    }
-    struct service *service = c->services[i];
-    live_say(c->spec->live, "%s: PostgreSQL %s is ready after %.0f ms%s", plan->name, service->version,
-             (double)service->ready_ns / 1e6, plan->data_kind != NULL ? "; loading its data" : "");
-    if (plan == c->plan->subject)
-        c->subject = service;
-    code = service_load_data(service, NULL, NULL, c->spec->stop, err);
-    return code == PL_OK ? put_service_facts(c, service, err) : code;
-}
-
-enum pl_code conduct_services_start(struct conduct *c, struct pl_err *err)
-{
-    for (size_t i = 0; i < c->plan->service_count; i++) {
-        enum pl_code code = c->services[i] == NULL ? start_service(c, i, err) : PL_OK;
-        if (code != PL_OK)
-            return code;
-    }
-    if (c->sense != NULL)
-        return PL_OK;
-    enum pl_code code = put_host_facts(c, err);
-    return code == PL_OK ? conduct_open_sensors(c, err) : code;
-}
-
-static void conduct_services_stop(struct conduct *c, enum service_stop how)
-{
-    sense_free(c->sense);
-    c->sense = NULL;
-    for (size_t i = c->plan->service_count; i-- > 0;) {
-        struct service *service = c->services[i];
-        if (service == NULL)
-            continue;
-        struct pl_err err = {0};
-        if (service_stop(service, how, &err) != PL_OK && how == SERVICE_STOP_CLEAN && !service->exited)
-            live_say(c->spec->live, "%s: %s", service->name, err.what);
-        c->services[i] = NULL;
-    }
-}
-
 /* ---- trials ---- */
 
 static int stored_attempts(const struct conduct *c, int64_t case_id, int iteration, bool *ret_done)
@@ -302,7 +205,7 @@ static enum pl_code conduct_trial(struct conduct *c, const struct stage *stage, 
     }
     live_trial(c->spec->live, stage->row.name, stage_case->row.label, trial->iteration, (int)stage_case->params.iterations);
     for (int try = 0; try < TRIAL_ATTEMPTS && code == PL_OK; try++) {
-        code = conduct_services_start(c, err);
+        code = conduct_services_start(c, stage, stage_case, err);
         if (code != PL_OK)
             break;
         struct trial_run run = {
@@ -332,7 +235,7 @@ static enum pl_code conduct_trial(struct conduct *c, const struct stage *stage, 
          * one that was measured before */
         if (!run.service_died && run.row.clients_lost == 0)
             break;
-        conduct_services_stop(c, SERVICE_STOP_KILL);
+        conduct_services_drop(c);
         live_say(c->spec->live, "the trial is kept as failed; going on with a fresh PostgreSQL%s",
                  try + 1 < TRIAL_ATTEMPTS ? " and trying it once more" : "");
     }
@@ -344,7 +247,7 @@ static enum pl_code conduct_stages(struct conduct *c, struct pl_err *err)
 {
     for (size_t s = 0; s < c->plan->stage_count; s++) {
         const struct stage *stage = c->stages[s];
-        if (!is_wanted(c, stage))
+        if (!conduct_wants(c, stage))
             continue;
         for (size_t i = 0; i < stage->trial_count; i++) {
             if (*c->spec->stop != 0)
@@ -358,11 +261,25 @@ static enum pl_code conduct_stages(struct conduct *c, struct pl_err *err)
     return PL_OK;
 }
 
+/* Which variants the trials need that are still to be done. */
+static void conduct_want_variants(struct conduct *c)
+{
+    for (size_t s = 0; s < c->plan->stage_count; s++)
+        for (size_t i = 0; conduct_wants(c, c->stages[s]) && i < c->stages[s]->trial_count; i++) {
+            const struct stage_trial *trial = &c->stages[s]->trials[i];
+            const struct stage_case *stage_case = &c->stages[s]->cases[trial->case_index];
+            bool done;
+            stored_attempts(c, stage_case->row.id, trial->iteration, &done);
+            for (size_t k = 0; !done && k < c->plan->service_count; k++)
+                conduct_variant(c, k, &stage_case->services[k])->wanted = true;
+        }
+}
+
 static void conduct_count(struct conduct *c)
 {
     c->spec->live->trials = 0;
     for (size_t s = 0; s < c->plan->stage_count; s++) {
-        if (!is_wanted(c, c->stages[s]))
+        if (!conduct_wants(c, c->stages[s]))
             continue;
         c->spec->live->trials += (int)c->stages[s]->trial_count;
         c->total_ns += c->stages[s]->estimate_ns;
@@ -375,10 +292,12 @@ static enum pl_code conduct_carry_out(struct conduct *c, struct pl_err *err)
     c->sink = store_sink(c->store);
     enum pl_code code = declare_metrics(c, err);
     if (code == PL_OK)
+        code = conduct_variants_make(c, err); /* what a server refuses is better known now than after hours */
+    if (code == PL_OK)
         code = conduct_stages(c, err); /* services start with the first trial that is to be done */
     if (*c->spec->stop != 0)
         live_stopping(c->spec->live);
-    conduct_services_stop(c, SERVICE_STOP_CLEAN);
+    conduct_services_stop(c);
     if (code == PL_OK && c->spec->only == NULL)
         code = store_put_ended(c->store, pl_clock_unix_ns(), err);
     return code;
@@ -397,6 +316,7 @@ enum pl_code conduct_run(const struct conduct_spec *spec, struct conduct_result 
     struct pl_arena *arena = pl_arena_new();
     struct conduct c = {.spec = spec, .plan = spec->plan, .arena = arena, .next_trial_id = 1};
     c.services = pl_alloc(arena, c.plan->service_count, sizeof(struct service *));
+    c.running = pl_alloc(arena, c.plan->service_count, sizeof(struct conduct_variant *));
     enum pl_code code = conduct_prepare(&c, err);
     if (code == PL_OK)
         code = conduct_check_only(&c, err);
@@ -405,8 +325,11 @@ enum pl_code conduct_run(const struct conduct_spec *spec, struct conduct_result 
     c.result.opened = code == PL_OK;
     if (code == PL_OK) {
         conduct_count(&c);
-        code = guard_start(&c.guard, err);
+        conduct_want_variants(&c);
+        code = conduct_check_disk(&c, err);
     }
+    if (code == PL_OK)
+        code = guard_start(&c.guard, err);
     if (code == PL_OK) {
         code = conduct_carry_out(&c, err);
         guard_stop(c.guard);
@@ -426,34 +349,4 @@ enum pl_code conduct_run(const struct conduct_spec *spec, struct conduct_result 
     *ret_result = c.result;
     pl_arena_free(arena);
     return code;
-}
-
-/* ---- quick ---- */
-
-static int64_t at_most(int64_t value, int64_t limit)
-{
-    return value < limit ? value : limit;
-}
-
-void conduct_make_quick(struct plan *plan, struct pl_arena *arena)
-{
-    struct plan_stage *stages = pl_alloc(arena, plan->stage_count, sizeof *stages);
-    for (size_t i = 0; i < plan->stage_count; i++) {
-        stages[i] = plan->stages[i];
-        struct plan_params *params = &stages[i].params;
-        params->settle_ns = at_most(params->settle_ns, PL_NS_PER_S / 5);
-        params->warm_up_ns = at_most(params->warm_up_ns, PL_NS_PER_S / 5);
-        params->for_ns = at_most(params->for_ns, PL_NS_PER_S);
-        params->cooldown_ns = at_most(params->cooldown_ns, 0);
-        params->iterations = at_most(params->iterations, 2);
-        params->operations = at_most(params->operations, 200);
-    }
-    struct plan_service *services = pl_alloc(arena, plan->service_count, sizeof *services);
-    for (size_t i = 0; i < plan->service_count; i++) {
-        services[i] = plan->services[i];
-        services[i].data_scale = at_most(services[i].data_scale, 1);
-    }
-    plan->subject = &services[plan->subject - plan->services];
-    plan->stages = stages;
-    plan->services = services;
 }

@@ -1,4 +1,4 @@
-/* Private to conduct.c and trial.c: the running experiment. */
+/* Private to the files of the conductor: the running experiment. */
 #ifndef PL_APP_CONDUCT_INT_H
 #define PL_APP_CONDUCT_INT_H
 
@@ -17,6 +17,22 @@ enum conduct_metric { CONDUCT_LOAD_CPU = 1, CONDUCT_LOAD_SETUP, CONDUCT_FLUSH_P5
 
 #define CONDUCT_SCRIPT_FACT "script." /* facts of scope "plan": the text of a script */
 
+/* What a case makes of a service of the plan; the scope of its facts tells variants apart. */
+struct conduct_variant {
+    size_t service; /* index into the plan's services */
+    const struct plan_service *plan;
+    struct service *kept; /* its files: running (then conduct.running has it) or paused; NULL: none yet */
+    bool wanted;          /* by a trial that is still to be done */
+    bool facts_put;
+};
+
+/* Files that variants with the same version and data begin with. */
+struct conduct_origin {
+    size_t service;
+    const struct plan_service *plan;
+    struct service *kept; /* paused */
+};
+
 struct conduct {
     const struct conduct_spec *spec;
     const struct plan *plan;
@@ -24,9 +40,15 @@ struct conduct {
     struct guard *guard;
     struct store *store;
     struct sink sink;
-    struct stage **stages;           /* as many as the plan has */
-    const struct program **programs; /* [stage case, flattened]: by case id - 1; NULL for a case without load */
-    struct service **services;       /* as many as the plan has; NULL: not running */
+    struct stage **stages;            /* as many as the plan has */
+    const struct program **programs;  /* [stage case, flattened]: by case id - 1; NULL for a case without load */
+    struct service **services;        /* as many as the plan has; NULL: not running */
+    struct conduct_variant **running; /* which variant each of them is */
+    struct conduct_variant **variants;
+    size_t variant_count, variant_capacity;
+    struct conduct_origin **origins;
+    size_t origin_count, origin_capacity;
+    bool host_facts_put;
     struct service *subject;
     struct sense *sense;
     int64_t next_metric_id;
@@ -68,7 +90,37 @@ PL_MUST_CHECK enum pl_code conduct_put_facts(struct conduct *conduct, const stru
 /* Expands the stages, numbers the cases, compiles the scripts, checks that they fit the services. */
 PL_MUST_CHECK enum pl_code conduct_prepare(struct conduct *conduct, struct pl_err *err);
 
-/* Starts every service of the plan that is not running, loads its data and opens the sensors. */
-PL_MUST_CHECK enum pl_code conduct_services_start(struct conduct *conduct, struct pl_err *err);
+/* Is the stage among those that were asked for? */
+bool conduct_wants(const struct conduct *c, const struct stage *stage);
+
+/* --- services.c --- */
+
+/* The variant that a case makes of a service; known from now on. */
+struct conduct_variant *conduct_variant(struct conduct *c, size_t service, const struct plan_service *plan);
+size_t conduct_variant_count(const struct conduct *c, size_t service);
+struct conduct_origin *conduct_origin(struct conduct *c, const struct conduct_variant *variant);
+
+/* Makes every wanted variant of services that have several: builds the data, copies them, starts each once, stores its
+ * facts and stops it again. */
+PL_MUST_CHECK enum pl_code conduct_variants_make(struct conduct *c, struct pl_err *err);
+
+/* Sees to it that the variants of this case run and nothing else, afresh where the stage varies services, with open
+ * sensors. Those that are not there yet are made. */
+PL_MUST_CHECK enum pl_code conduct_services_start(struct conduct *c, const struct stage *stage,
+                                                  const struct stage_case *stage_case, struct pl_err *err);
+
+/* Kills what runs and removes its files: it is not what was measured before. */
+void conduct_services_drop(struct conduct *c);
+
+/* Stops what runs and removes all files. */
+void conduct_services_stop(struct conduct *c);
+
+/* --- outline.c --- */
+
+/* Of the wanted variants. */
+void conduct_outline_make(struct conduct *c, struct conduct_outline *ret_outline);
+
+/* PL_USAGE when the disk has less room than the data will need. */
+PL_MUST_CHECK enum pl_code conduct_check_disk(struct conduct *c, struct pl_err *err);
 
 #endif

@@ -18,18 +18,21 @@ static const struct plan_script *plan_script_find(const struct plan *plan, const
 static enum pl_code compile_script(struct conduct *c, const char *name, const struct program **ret_program,
                                    struct pl_err *err)
 {
-    static const char *const predefined[] = {"scale", NULL};
+    static const char *const predefined[] = {"scale", "client_id", "random_seed", "default_seed"};
+    struct names *names = names_new(c->arena);
+    for (size_t i = 0; i < sizeof predefined / sizeof predefined[0]; i++)
+        names_predefine(names, predefined[i]);
     const struct plan_script *file = plan_script_find(c->plan, name);
     struct program *program = NULL;
     enum pl_code code;
     if (file != NULL) {
-        code = program_compile(file->path, file->text, file->length, predefined, c->arena, &program, err);
+        code = program_compile(file->path, file->text, file->length, PROGRAM_STRICT, names, c->arena, &program, err);
         if (code == PL_OK)
             program->name = file->name; /* errors name the file, reports the script */
     } else {
         const char *text = builtin_script(name);
         assert(text != NULL); /* the plan was checked against the builtin names */
-        code = program_compile(name, text, strlen(text), predefined, c->arena, &program, err);
+        code = program_compile(name, text, strlen(text), PROGRAM_STRICT, names, c->arena, &program, err);
     }
     *ret_program = program;
     return code;
@@ -60,7 +63,7 @@ static enum pl_code check_connections(const struct conduct *c, const struct stag
 {
     enum { DEFAULT_MAX_CONNECTIONS = 100, OWN_CONNECTIONS = 3 }; /* sensors and conductor */
     int64_t most = DEFAULT_MAX_CONNECTIONS, needed = stage_case->params.clients + OWN_CONNECTIONS;
-    const struct plan_service *subject = c->plan->subject;
+    const struct plan_service *subject = &stage_case->services[c->plan->subject - c->plan->services];
     for (size_t i = 0; i < subject->setting_count; i++)
         if (strcmp(subject->settings[i].name, "max_connections") == 0 &&
             pl_num_i64(subject->settings[i].value, strlen(subject->settings[i].value), &most) != PL_NUM_OK)
@@ -69,7 +72,7 @@ static enum pl_code check_connections(const struct conduct *c, const struct stag
         return PL_OK;
     pl_err_at(err, PL_INPUT, c->plan->path, stage->plan->line, stage->plan->col,
               "%lld clients do not fit: \"%s\" takes %lld connections, and %d are the tool's own",
-              (long long)stage_case->params.clients, subject->name, (long long)most, OWN_CONNECTIONS);
+              (long long)stage_case->params.clients, subject->scope, (long long)most, OWN_CONNECTIONS);
     pl_err_hint(err, "Set `max_connections: %lld` or more in the service's settings.", (long long)needed);
     return err->code;
 }
@@ -88,7 +91,7 @@ enum pl_code conduct_prepare(struct conduct *c, struct pl_err *err)
     size_t program_capacity = 0;
     c->stages = pl_alloc(c->arena, c->plan->stage_count, sizeof(struct stage *));
     for (size_t s = 0; s < c->plan->stage_count; s++) {
-        enum pl_code code = stage_expand(&c->plan->stages[s], c->plan->path, c->plan->seed, c->arena, &c->stages[s], err);
+        enum pl_code code = stage_expand(c->plan, &c->plan->stages[s], c->arena, &c->stages[s], err);
         if (code != PL_OK)
             return code;
         struct stage *stage = c->stages[s];
@@ -110,10 +113,22 @@ enum pl_code conduct_prepare(struct conduct *c, struct pl_err *err)
     return PL_OK;
 }
 
-enum pl_code conduct_check(const struct plan *plan, struct pl_err *err)
+enum pl_code conduct_check(const struct plan *plan, struct pl_arena *arena, struct conduct_outline *ret_outline,
+                           struct pl_err *err)
 {
-    struct conduct c = {.plan = plan, .arena = pl_arena_new()};
+    const struct conduct_spec spec = {.plan = plan};
+    struct conduct c = {.spec = &spec, .plan = plan, .arena = arena};
     enum pl_code code = conduct_prepare(&c, err);
-    pl_arena_free(c.arena);
-    return code;
+    if (code != PL_OK)
+        return code;
+    for (size_t s = 0; s < plan->stage_count; s++)
+        for (size_t i = 0; i < c.stages[s]->case_count; i++)
+            for (size_t k = 0; k < plan->service_count; k++)
+                conduct_variant(&c, k, &c.stages[s]->cases[i].services[k])->wanted = true;
+    conduct_outline_make(&c, ret_outline);
+    ret_outline->variants = pl_alloc(arena, c.variant_count, sizeof(struct plan_service *));
+    for (size_t i = 0; i < c.variant_count; i++)
+        if (conduct_variant_count(&c, c.variants[i]->service) > 1)
+            ret_outline->variants[ret_outline->variant_count++] = c.variants[i]->plan;
+    return PL_OK;
 }

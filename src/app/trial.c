@@ -220,6 +220,12 @@ static void trial_await_disconnect(struct trial_run *run)
     PQfinish(conn);
 }
 
+/* It ends after a number of operations, and then has no warm-up. */
+static bool is_counted(const struct plan_params *params)
+{
+    return params->operations > 0 || params->transactions > 0;
+}
+
 static struct load_spec trial_load_spec(const struct trial_run *run, const char *conninfo, const struct load_script *script,
                                         const struct load_variable *variables, int variable_count)
 {
@@ -237,8 +243,9 @@ static struct load_spec trial_load_spec(const struct trial_run *run, const char 
                               .rate_per_s = params->rate_per_s,
                               .arrivals = (enum plan_arrivals)params->arrivals,
                               .operations = params->operations,
-                              .warm_up_ns = params->warm_up_ns,
-                              .measure_ns = params->for_ns,
+                              .operations_per_client = params->transactions,
+                              .warm_up_ns = params->transactions > 0 ? 0 : params->warm_up_ns,
+                              .measure_ns = params->transactions > 0 ? 0 : params->for_ns,
                               .drain_ns = params->drain_ns,
                               .seed = run->row.seed};
 }
@@ -336,8 +343,7 @@ static enum pl_code trial_run_load(struct trial_run *run, struct load *load, str
     struct conduct *c = run->conduct;
     int64_t start_ns = pl_clock_ns() + 2 * PL_NS_PER_MS;
     run->row.warm_up_start_ns = start_ns;
-    run->row.measure_start_ns =
-        start_ns + (run->stage_case->params.operations > 0 ? 0 : run->stage_case->params.warm_up_ns);
+    run->row.measure_start_ns = start_ns + (is_counted(&run->stage_case->params) ? 0 : run->stage_case->params.warm_up_ns);
     sense_begin(c->sense, run->row.id, PHASE_WARM_UP, start_ns);
     load_start(load, start_ns);
     enum pl_code code = trial_watch_load(run, load, err);
@@ -386,8 +392,10 @@ static enum pl_code act_load(struct trial_run *run, struct pl_err *err)
     char conninfo[512];
     service_conninfo(c->subject, SERVICE_DATA_DATABASE, conninfo, sizeof conninfo);
     struct load_script script = {.program = run->program, .weight = 1};
-    struct load_variable scale = {.name = "scale", .value = {.type = VALUE_INT, .i = c->subject->plan->data_scale}};
-    struct load_spec spec = trial_load_spec(run, conninfo, &script, &scale, 1);
+    const struct load_variable variables[] = {
+        {.name = "scale", .value = {.type = VALUE_INT, .i = c->subject->plan->data_scale}},
+        {.name = "default_seed", .value = {.type = VALUE_INT, .i = (int64_t)run->row.seed}}};
+    struct load_spec spec = trial_load_spec(run, conninfo, &script, variables, sizeof variables / sizeof variables[0]);
     run->row.clients = spec.clients;
     enum pl_code code = trial_probe_flush(run, PHASE_START, err);
     if (code != PL_OK)

@@ -18,8 +18,9 @@ static struct driver_null *null_of(struct driver *driver)
     return (struct driver_null *)driver;
 }
 
-static const char *null_event_loop(void)
+static const char *null_event_loop(const struct driver *driver)
 {
+    (void)driver;
     return "none";
 }
 

@@ -10,22 +10,14 @@
 
 #include "base/ban.h"
 
-struct sim_service {
-    int64_t end_ns;
-    uint64_t order; /* of two that end at the same time, the one that began first ends first */
-    uint32_t client;
-};
-
 struct driver_sim {
     struct driver base;
     struct load_sim law;
     struct pl_rng rng;
     int64_t now_ns;
     int64_t stall_start_ns, stall_end_ns;
-    struct sim_service *heap; /* under way, the earliest end at [0] */
-    int busy;
-    uint64_t begun;
-    uint32_t *queue; /* ring of waiting clients */
+    struct load_wakes services; /* under way, by their ends */
+    uint32_t *queue;            /* ring of waiting clients */
     int clients, queue_first, queue_count;
 };
 
@@ -34,8 +26,9 @@ static struct driver_sim *sim_of(struct driver *driver)
     return (struct driver_sim *)driver;
 }
 
-static const char *sim_event_loop(void)
+static const char *sim_event_loop(const struct driver *driver)
 {
+    (void)driver;
     return "virtual";
 }
 
@@ -45,7 +38,7 @@ static enum pl_code sim_open(struct driver *driver, int clients, struct pl_err *
     struct driver_sim *sim = sim_of(driver);
     sim->clients = clients;
     sim->queue = pl_new((size_t)clients, sizeof *sim->queue);
-    sim->heap = pl_new((size_t)clients, sizeof *sim->heap);
+    load_wakes_init(&sim->services, (size_t)clients);
     return PL_OK;
 }
 
@@ -53,7 +46,7 @@ static void sim_close(struct driver *driver)
 {
     struct driver_sim *sim = sim_of(driver);
     pl_free(sim->queue);
-    pl_free(sim->heap);
+    load_wakes_release(&sim->services);
     pl_free(sim);
 }
 
@@ -68,40 +61,6 @@ static void sim_start(struct driver *driver, int64_t start_ns)
 static int64_t sim_now(struct driver *driver)
 {
     return sim_of(driver)->now_ns;
-}
-
-static bool ends_before(const struct sim_service *a, const struct sim_service *b)
-{
-    return a->end_ns != b->end_ns ? a->end_ns < b->end_ns : a->order < b->order;
-}
-
-static void heap_push(struct driver_sim *sim, struct sim_service service)
-{
-    int at = sim->busy++;
-    while (at > 0 && ends_before(&service, &sim->heap[(at - 1) / 2])) {
-        sim->heap[at] = sim->heap[(at - 1) / 2];
-        at = (at - 1) / 2;
-    }
-    sim->heap[at] = service;
-}
-
-static struct sim_service heap_pop(struct driver_sim *sim)
-{
-    struct sim_service first = sim->heap[0], last = sim->heap[--sim->busy];
-    int at = 0;
-    for (;;) {
-        int child = 2 * at + 1;
-        if (child >= sim->busy)
-            break;
-        if (child + 1 < sim->busy && ends_before(&sim->heap[child + 1], &sim->heap[child]))
-            child++;
-        if (!ends_before(&sim->heap[child], &last))
-            break;
-        sim->heap[at] = sim->heap[child];
-        at = child;
-    }
-    sim->heap[at] = last;
-    return first;
 }
 
 static int64_t service_end_ns(struct driver_sim *sim)
@@ -119,7 +78,7 @@ static int64_t service_end_ns(struct driver_sim *sim)
 
 static void service_begin(struct driver_sim *sim, uint32_t client)
 {
-    heap_push(sim, (struct sim_service){.end_ns = service_end_ns(sim), .order = sim->begun++, .client = client});
+    load_wakes_push(&sim->services, client, service_end_ns(sim));
 }
 
 static int64_t sim_submit(struct driver *driver, uint32_t client, const struct program *program, const struct step *step,
@@ -129,7 +88,7 @@ static int64_t sim_submit(struct driver *driver, uint32_t client, const struct p
     (void)step;
     (void)vars;
     struct driver_sim *sim = sim_of(driver);
-    if (sim->busy < sim->law.servers) {
+    if (sim->services.count < (size_t)sim->law.servers) {
         service_begin(sim, client);
     } else {
         assert(sim->queue_count < sim->clients);
@@ -143,20 +102,20 @@ static int sim_wait(struct driver *driver, int64_t until_ns, struct driver_done 
 {
     (void)capacity;
     struct driver_sim *sim = sim_of(driver);
-    if (sim->busy == 0 || sim->heap[0].end_ns > until_ns) {
+    if (sim->services.count == 0 || load_wakes_next_ns(&sim->services) > until_ns) {
         if (until_ns > sim->now_ns)
             sim->now_ns = until_ns;
         return 0;
     }
-    struct sim_service ended = heap_pop(sim);
-    sim->now_ns = ended.end_ns;
+    struct load_wake ended = load_wakes_pop(&sim->services);
+    sim->now_ns = ended.at_ns;
     if (sim->queue_count > 0) {
         uint32_t client = sim->queue[sim->queue_first];
         sim->queue_first = (sim->queue_first + 1) % sim->clients;
         sim->queue_count--;
         service_begin(sim, client);
     }
-    *done = (struct driver_done){.client = ended.client, .outcome = DRIVER_OK, .done_ns = ended.end_ns};
+    *done = (struct driver_done){.client = ended.client, .outcome = DRIVER_OK, .done_ns = ended.at_ns};
     return 1;
 }
 

@@ -64,8 +64,15 @@ struct load {
     bool was_started;
     const char *event_loop;
     int64_t connect_start_ns, connect_end_ns;
+    /* what the slices add up to */
     struct ledger (*totals)[2]; /* of each script: due in warm-up, in the measured window */
-    int64_t completed_in_window;
+    struct attempts attempts[2];
+    struct ledger steps; /* of all cells of steps: completed, failed */
+    int64_t step_retries, completed_in_window;
+    int64_t logged; /* operations taken out of the logs */
+    struct hist connect;
+    struct load_notice *notices; /* [workers]: the next one of each */
+    bool *has_notice;
     struct load_picture picture;
     double glance_per_s;
     int64_t glance_p50_ns, glance_p99_ns;
@@ -86,6 +93,37 @@ void *load_aligned(size_t count, size_t size)
 
 /* ---- new ---- */
 
+static enum pl_code scripts_check(const struct load_spec *spec, struct pl_err *err)
+{
+    const struct names *names = spec->scripts[0].program->names;
+    for (int s = 0; s < spec->script_count; s++) {
+        const struct program *program = spec->scripts[s].program;
+        if (spec->scripts[s].weight < 1 || program->step_count < 1)
+            return pl_err_set(err, PL_INPUT, "script \"%s\" needs a weight of at least 1 and at least one command",
+                              program->name);
+        if (program->names != names)
+            return pl_err_set(err, PL_INPUT, "the scripts of a load must share their variables: \"%s\" and \"%s\" do not",
+                              spec->scripts[0].program->name, program->name);
+    }
+    return PL_OK;
+}
+
+static enum pl_code times_check(const struct load_spec *spec, struct pl_err *err)
+{
+    int64_t per_client = spec->operations_per_client;
+    if (spec->warm_up_ns < 0 || spec->drain_ns < 0 || spec->slice_ns < 0 || spec->connect_timeout_ns < 0)
+        return pl_err_set(err, PL_INPUT, "a duration of the load is negative");
+    if (per_client < 0 || per_client > INT64_MAX / PL_MAX_CLIENTS)
+        return pl_err_set(err, PL_INPUT, "a client cannot carry out %lld operations", (long long)per_client);
+    if (per_client > 0 && (spec->operations > 0 || spec->measure_ns != 0))
+        return pl_err_set(err, PL_INPUT, "a load ends by time, or by one number of operations");
+    if (spec->operations < 0 || (spec->operations == 0 && per_client == 0 && spec->measure_ns <= 0))
+        return pl_err_set(err, PL_INPUT, "a load needs a duration or a number of operations");
+    if (spec->open_loop && (spec->operations > 0 || !(spec->rate_per_s > 0)))
+        return pl_err_set(err, PL_INPUT, "an open loop has a rate above 0, and ends by time or by operations per client");
+    return PL_OK;
+}
+
 static enum pl_code spec_check(const struct load_spec *spec, struct pl_err *err)
 {
     if (spec->script_count < 1 || spec->script_count > PL_MAX_SCRIPTS)
@@ -94,16 +132,12 @@ static enum pl_code spec_check(const struct load_spec *spec, struct pl_err *err)
         return pl_err_set(err, PL_LIMIT, "a load has 1 to %d clients, not %d", PL_MAX_CLIENTS, spec->clients);
     if (spec->workers < 0 || spec->workers > PL_MAX_WORKERS)
         return pl_err_set(err, PL_LIMIT, "a load has 0 to %d workers, not %d", PL_MAX_WORKERS, spec->workers);
-    for (int s = 0; s < spec->script_count; s++)
-        if (spec->scripts[s].weight < 1 || spec->scripts[s].program->io_step_count < 1)
-            return pl_err_set(err, PL_INPUT, "script \"%s\" needs a weight of at least 1 and at least one SQL command",
-                              spec->scripts[s].program->name);
-    if (spec->operations < 0 || (spec->operations == 0 && spec->measure_ns <= 0))
-        return pl_err_set(err, PL_INPUT, "a load needs a duration or a number of operations");
-    if (spec->warm_up_ns < 0 || spec->drain_ns < 0 || spec->slice_ns < 0 || spec->connect_timeout_ns < 0)
-        return pl_err_set(err, PL_INPUT, "a duration of the load is negative");
-    if (spec->open_loop && (spec->operations > 0 || !(spec->rate_per_s > 0)))
-        return pl_err_set(err, PL_INPUT, "an open loop has a rate above 0, and ends by time");
+    if (scripts_check(spec, err) != PL_OK || times_check(spec, err) != PL_OK)
+        return err->code;
+    if (spec->max_tries < -1 || spec->latency_limit_ns < 0)
+        return pl_err_set(err, PL_INPUT, "a limit of the load is negative");
+    if (!(spec->sampling_frac >= 0 && spec->sampling_frac <= 1))
+        return pl_err_set(err, PL_INPUT, "the share of operations to be logged must lie between 0 and 1");
     if (spec->driver == LOAD_SIM && (spec->sim.servers < 1 || !(spec->sim.mean_service_ns > 0)))
         return pl_err_set(err, PL_INPUT, "a simulated server needs at least one server and a service time above 0");
     return PL_OK;
@@ -132,6 +166,8 @@ static void spec_copy(struct load *load, const struct load_spec *spec)
     for (int v = 0; v < spec->variable_count; v++) {
         variables[v] = spec->variables[v];
         variables[v].name = pl_strdup(load->arena, spec->variables[v].name);
+        if (variables[v].value.type == VALUE_TEXT)
+            variables[v].value.text = pl_strndup(load->arena, variables[v].value.text, variables[v].value.length);
     }
     copy->variables = variables;
     copy->conninfo = pl_strdup(load->arena, spec->conninfo == NULL ? "" : spec->conninfo);
@@ -142,40 +178,86 @@ static void spec_copy(struct load *load, const struct load_spec *spec)
         copy->connect_timeout_ns = 30 * PL_NS_PER_S;
 }
 
+/* Every client's variables before its first operation. */
+static void variables_init(struct load *load)
+{
+    struct load_shape *shape = &load->shape;
+    const struct load_spec *spec = &load->spec;
+    const struct program *program = shape->scripts[0].program;
+    shape->client_id = -1;
+    if (program->names == NULL)
+        return;
+    shape->variable_count = names_count(program->names);
+    struct value *initial = pl_alloc(load->arena, shape->variable_count + 1, sizeof *initial);
+    shape->initial = initial;
+    shape->client_id = program_variable(program, "client_id");
+    int seed = program_variable(program, "random_seed");
+    if (seed >= 0)
+        initial[seed] = (struct value){.type = VALUE_INT, .i = (int64_t)spec->seed};
+    for (int v = 0; v < spec->variable_count; v++) {
+        int variable = program_variable(program, spec->variables[v].name);
+        if (variable < 0)
+            continue;
+        initial[variable] = spec->variables[v].value;
+        if (variable == shape->client_id)
+            shape->client_id = -1;
+    }
+}
+
 static void shape_init(struct load *load)
 {
     struct load_shape *shape = &load->shape;
     size_t count = (size_t)load->spec.script_count;
     shape->scripts = load->spec.scripts;
     shape->script_count = load->spec.script_count;
+    shape->steps = load->spec.no_steps ? LOAD_STEPS_NONE : load->spec.every_step ? LOAD_STEPS_EVERY : LOAD_STEPS_IO;
     shape->first_cell = pl_alloc(load->arena, count, sizeof *shape->first_cell);
-    shape->first_variable = pl_alloc(load->arena, count, sizeof *shape->first_variable);
     for (size_t s = 0; s < count; s++) {
-        const struct program *program = shape->scripts[s].program;
         shape->weight_sum += shape->scripts[s].weight;
         shape->first_cell[s] = shape->cell_count;
-        shape->cell_count += 1 + program->io_step_count;
-        shape->first_variable[s] = shape->variable_count;
-        shape->variable_count += program->variable_count;
+        shape->cell_count += 1 + load_shape_steps(shape, (int)s);
     }
+    variables_init(load);
 }
 
-static struct driver *driver_new(struct load *load, int worker)
+static load_driver_new *driver_maker(enum load_driver driver)
 {
-    struct driver_setup setup = {
-        .spec = &load->spec, .worker = worker, .workers = load->spec.workers, .stop = &load->give_up};
-    switch (load->spec.driver) {
+    switch (driver) {
     case LOAD_PG:
-        return driver_pg_new(&setup);
+        return driver_pg_new;
     case LOAD_NULL:
-        return driver_null_new(&setup);
+        return driver_null_new;
     case LOAD_SIM:
-        return driver_sim_new(&setup);
+        return driver_sim_new;
     }
-    pl_panic("no driver %d", (int)load->spec.driver);
+    pl_panic("no driver %d", (int)driver);
+}
+
+static void threads_new(struct load *load, load_driver_new *driver_new)
+{
+    load->thread_count = load->spec.workers;
+    load->threads = load_aligned((size_t)load->thread_count, sizeof *load->threads);
+    for (int w = 0; w < load->thread_count; w++) {
+        struct worker *worker = &load->threads[w].worker;
+        load->threads[w].load = load;
+        worker_init(worker, &load->spec, &load->shape, w, load->thread_count, &load->shared);
+        struct driver_setup setup = {.spec = &load->spec,
+                                     .worker = w,
+                                     .workers = load->thread_count,
+                                     .capture = worker->has_capture ? &worker->capture : NULL,
+                                     .stop = &load->give_up};
+        worker_take_driver(worker, driver_new(&setup));
+    }
+    load->event_loop = "";
 }
 
 enum pl_code load_new(const struct load_spec *spec, struct load **ret_load, struct pl_err *err)
+{
+    return load_new_with(spec, driver_maker(spec->driver), ret_load, err);
+}
+
+enum pl_code load_new_with(const struct load_spec *spec, load_driver_new *driver_new, struct load **ret_load,
+                           struct pl_err *err)
 {
     if (spec_check(spec, err) != PL_OK)
         return err->code;
@@ -185,7 +267,7 @@ enum pl_code load_new(const struct load_spec *spec, struct load **ret_load, stru
     shape_init(load);
     size_t most = MAX_CELLS / ((size_t)2 * RECORDER_BUFFERS * (size_t)load->spec.workers);
     if (load->shape.cell_count > most) {
-        pl_err_set(err, PL_LIMIT, "%zu scripts and SQL commands in all are too many for %d workers, which can record %zu",
+        pl_err_set(err, PL_LIMIT, "%zu scripts and commands in all are too many for %d workers, which can record %zu",
                    load->shape.cell_count, load->spec.workers, most);
         pl_arena_free(load->arena);
         pl_free(load);
@@ -202,14 +284,11 @@ enum pl_code load_new(const struct load_spec *spec, struct load **ret_load, stru
     atomic_init(&load->shared.stop, 0);
     atomic_init(&load->shared.alive, load->spec.clients);
     atomic_init(&load->shared.quota, load->spec.operations);
-    load->thread_count = load->spec.workers;
-    load->threads = load_aligned((size_t)load->thread_count, sizeof *load->threads);
-    for (int w = 0; w < load->thread_count; w++) {
-        load->threads[w].load = load;
-        worker_init(&load->threads[w].worker, &load->spec, &load->shape, w, load->thread_count, driver_new(load, w),
-                    &load->shared);
-    }
-    load->event_loop = load->threads[0].worker.driver->ops->event_loop();
+    if (spec->connect_each)
+        hist_init_latency(&load->connect);
+    load->notices = pl_new((size_t)load->spec.workers, sizeof *load->notices);
+    load->has_notice = pl_new((size_t)load->spec.workers, sizeof *load->has_notice);
+    threads_new(load, driver_new);
     *ret_load = load;
     return PL_OK;
 }
@@ -321,6 +400,8 @@ enum pl_code load_connect(struct load *load, const volatile int *stop, struct pl
         threads_give_up(load);
         return err->code;
     }
+    const struct driver *first = load->threads[0].worker.driver;
+    load->event_loop = first->ops->event_loop(first);
     load->connect_end_ns = pl_clock_ns();
     return PL_OK;
 }
@@ -336,6 +417,11 @@ void load_stop(struct load *load)
 {
     int go_on = 0;
     atomic_compare_exchange_strong(&load->shared.stop, &go_on, 1);
+}
+
+void load_abandon(struct load *load)
+{
+    atomic_store(&load->shared.stop, 2);
 }
 
 /* ---- gathering ---- */
@@ -373,19 +459,28 @@ static void picture_add(struct load *load, const struct recorder_buffer *buffer)
         picture_publish(load);
 }
 
-static bool ledger_is_empty(const struct ledger *ledger)
+static bool cell_is_empty(const struct recorder_cell *cell)
 {
+    const struct ledger *ledger = &cell->ledger;
+    const struct attempts *attempts = &cell->attempts;
     return ledger->due == 0 && ledger->completed == 0 && ledger->failed == 0 && ledger->skipped == 0 &&
-           ledger->expired == 0 && ledger->unfinished == 0;
+           ledger->expired == 0 && ledger->unfinished == 0 && attempts->retries == 0;
 }
 
-static void totals_add(struct load *load, const struct recorder_buffer *buffer, int half, int script,
-                       const struct ledger *ledger)
+static void totals_add(struct load *load, const struct slice *slice)
 {
-    ledger_add(&load->totals[script][half], ledger);
+    const struct ledger *ledger = &slice->ledger;
+    int half = slice->due_in == PHASE_MEASURE;
+    if (slice->step >= 0) {
+        ledger_add(&load->steps, ledger);
+        load->step_retries += slice->attempts.retries;
+        return;
+    }
+    ledger_add(&load->totals[slice->script][half], ledger);
+    attempts_add(&load->attempts[half], &slice->attempts);
     load->glance_completed += ledger->completed;
     load->glance_failed += ledger->failed;
-    if (buffer->during == PHASE_MEASURE)
+    if (slice->during == PHASE_MEASURE)
         load->completed_in_window += ledger->completed;
 }
 
@@ -398,14 +493,14 @@ static void cell_push(struct load *load, const struct recorder_buffer *buffer, s
     const struct recorder_cell *cell = &buffer->cells[(size_t)half * load->shape.cell_count +
                                                       load->shape.first_cell[slice->script] + (size_t)(slice->step + 1)];
     slice->ledger = cell->ledger;
+    slice->attempts = cell->attempts;
     slice->service = &cell->service;
     slice->response = slice->step < 0 ? &cell->response : NULL;
     slice->lateness = slice->step < 0 ? &cell->lateness : NULL;
-    if (slice->step < 0)
-        totals_add(load, buffer, half, slice->script, &cell->ledger);
+    totals_add(load, slice);
     bool is_own_phase = slice->due_in == (buffer->during == PHASE_WARM_UP ? PHASE_WARM_UP : PHASE_MEASURE);
     bool is_stated = slice->step < 0 && is_own_phase && buffer->end_ns > buffer->start_ns;
-    if (err->code == PL_OK && (is_stated || !ledger_is_empty(&cell->ledger)))
+    if (err->code == PL_OK && (is_stated || !cell_is_empty(cell)))
         sink->slice(sink->ctx, slice, err);
 }
 
@@ -417,7 +512,7 @@ static void buffer_push(struct load *load, int64_t trial_id, const struct record
     for (int half = 0; half < 2; half++) {
         slice.due_in = half == 1 ? PHASE_MEASURE : PHASE_WARM_UP;
         for (slice.script = 0; slice.script < load->shape.script_count; slice.script++) {
-            int steps = (int)load->shape.scripts[slice.script].program->io_step_count;
+            int steps = (int)load_shape_steps(&load->shape, slice.script);
             for (slice.step = -1; slice.step < steps; slice.step++)
                 cell_push(load, buffer, &slice, sink, err);
         }
@@ -438,6 +533,37 @@ static void slices_take(struct load *load, int64_t trial_id, struct sink *sink, 
     }
 }
 
+/* As with slices: all chunks are taken, or a worker would wait for ever. */
+static void operations_take(struct load *load, struct sink *sink, struct pl_err *err)
+{
+    for (int w = 0; w < load->thread_count; w++) {
+        struct recorder_log *log = &load->threads[w].worker.log;
+        struct recorder_chunk *chunk;
+        while ((chunk = recorder_log_take(log)) != NULL) {
+            load->logged += (int64_t)chunk->count;
+            if (err->code == PL_OK && sink->operations != NULL)
+                sink->operations(sink->ctx, w, chunk->operations, chunk->count, err);
+            recorder_log_give(log, chunk);
+        }
+    }
+}
+
+bool load_next_notice(struct load *load, struct load_notice *ret_notice)
+{
+    int first = -1;
+    for (int w = 0; w < load->thread_count; w++) {
+        if (!load->has_notice[w])
+            load->has_notice[w] = recorder_notice_take(&load->threads[w].worker.notices, &load->notices[w]);
+        if (load->has_notice[w] && (first < 0 || load->notices[w].at_ns < load->notices[first].at_ns))
+            first = w;
+    }
+    if (first < 0)
+        return false;
+    *ret_notice = load->notices[first];
+    load->has_notice[first] = false;
+    return true;
+}
+
 static bool workers_ended(const struct load *load)
 {
     for (int w = 0; w < load->thread_count; w++)
@@ -451,6 +577,7 @@ enum pl_code load_poll(struct load *load, int64_t trial_id, struct sink *sink, s
 {
     bool ended = workers_ended(load); /* before the rings are emptied: then they are empty for good */
     slices_take(load, trial_id, sink, err);
+    operations_take(load, sink, err);
     int phase = PHASE_AFTER;
     for (int w = 0; w < load->thread_count; w++) {
         int seen = atomic_load_explicit(&load->threads[w].worker.phase_seen, memory_order_relaxed);
@@ -473,13 +600,15 @@ static int64_t later(int64_t a_ns, int64_t b_ns)
     return a_ns > b_ns ? a_ns : b_ns;
 }
 
-static void result_gather(const struct load *load, struct load_result *result)
+static void result_gather(struct load *load, struct load_result *result)
 {
     *result = (struct load_result){.connect_start_ns = load->connect_start_ns,
                                    .connect_end_ns = load->connect_end_ns,
                                    .workers = load->thread_count,
                                    .event_loop = load->event_loop,
-                                   .clients_lost = load->spec.clients - atomic_load(&load->shared.alive),
+                                   .warm_up_attempts = load->attempts[0],
+                                   .measured_attempts = load->attempts[1],
+                                   .connect = load->spec.connect_each ? &load->connect : NULL,
                                    .completed_in_window = load->completed_in_window};
     bool was_measured = false;
     for (int w = 0; w < load->thread_count; w++) {
@@ -491,6 +620,12 @@ static void result_gather(const struct load *load, struct load_result *result)
         result->drain_end_ns = later(result->drain_end_ns, worker->drain_end_ns);
         result->cpu_ns += worker->cpu_ns;
         result->window_cpu_ns += worker->window_cpu_ns;
+        result->clients_lost += worker->lost;
+        result->clients_ended_early += worker->ended_early;
+        result->notices_missed += worker->notices.missed;
+        result->log_wait_ns += worker->log.wait_ns;
+        if (worker->connect != NULL)
+            hist_merge(&load->connect, worker->connect);
         if (worker->longest_gap_ns > result->longest_gap_ns)
             result->longest_gap_ns = worker->longest_gap_ns;
     }
@@ -538,16 +673,31 @@ static void faults_push(struct load *load, int64_t trial_id, struct sink *sink, 
     }
 }
 
+static bool ledgers_equal(const struct ledger *a, const struct ledger *b)
+{
+    return a->due == b->due && a->completed == b->completed && a->failed == b->failed && a->skipped == b->skipped &&
+           a->expired == b->expired && a->unfinished == b->unfinished && a->never_started == b->never_started;
+}
+
+static bool attempts_equal(const struct attempts *a, const struct attempts *b)
+{
+    return a->retried == b->retried && a->retries == b->retries && a->serialization == b->serialization &&
+           a->deadlock == b->deadlock && a->above_limit == b->above_limit;
+}
+
+/* What the slices, and the log, say against what the engine counted. */
 static enum pl_code books_check(const struct load *load, const struct load_result *result, struct pl_err *err)
 {
     struct worker_count count = {0};
+    int64_t logged = 0;
     for (int w = 0; w < load->thread_count; w++) {
         const struct worker_count *one = &load->threads[w].worker.count;
-        count.due += one->due;
-        count.completed += one->completed;
-        count.failed += one->failed;
-        count.unfinished += one->unfinished;
-        count.never_started += one->never_started;
+        ledger_add(&count.ledger, &one->ledger);
+        attempts_add(&count.attempts, &one->attempts);
+        count.step_completed += one->step_completed;
+        count.step_failed += one->step_failed;
+        count.step_retries += one->step_retries;
+        logged += load->threads[w].worker.log.logged;
     }
     for (int s = 0; s < load->spec.script_count; s++)
         for (int half = 0; half < 2; half++)
@@ -555,12 +705,24 @@ static enum pl_code books_check(const struct load *load, const struct load_resul
                 return pl_err_set(err, PL_BALANCE, "the ledger of script \"%s\" does not balance",
                                   load->spec.scripts[s].program->name);
     const struct ledger *total = &result->total;
-    if (!ledger_balances(total) || total->due != count.due || total->completed != count.completed ||
-        total->failed != count.failed || total->unfinished != count.unfinished ||
-        total->never_started != count.never_started)
+    if (!ledger_balances(total) || !ledgers_equal(total, &count.ledger))
         return pl_err_set(err, PL_BALANCE, "the slices hold %lld due and %lld completed, the engine counted %lld and %lld",
-                          (long long)total->due, (long long)total->completed, (long long)count.due,
-                          (long long)count.completed);
+                          (long long)total->due, (long long)total->completed, (long long)count.ledger.due,
+                          (long long)count.ledger.completed);
+    struct attempts attempts = result->warm_up_attempts;
+    attempts_add(&attempts, &result->measured_attempts);
+    if (!attempts_equal(&attempts, &count.attempts))
+        return pl_err_set(err, PL_BALANCE, "the slices hold %lld retries, the engine counted %lld",
+                          (long long)attempts.retries, (long long)count.attempts.retries);
+    if (load->steps.completed != count.step_completed || load->steps.failed != count.step_failed ||
+        load->step_retries != count.step_retries)
+        return pl_err_set(err, PL_BALANCE, "the slices hold %lld completed steps, the engine counted %lld",
+                          (long long)load->steps.completed, (long long)count.step_completed);
+    int64_t ended = count.ledger.completed + count.ledger.failed + count.ledger.skipped;
+    bool logs_all = load->spec.log_operations && (load->spec.sampling_frac == 0 || load->spec.sampling_frac == 1);
+    if (load->logged != logged || (logs_all && logged != ended))
+        return pl_err_set(err, PL_BALANCE, "the log holds %lld operations, %lld have ended", (long long)load->logged,
+                          (long long)ended);
     return PL_OK;
 }
 
@@ -571,6 +733,7 @@ enum pl_code load_finish(struct load *load, int64_t trial_id, struct sink *sink,
     gate_set(load, GATE_CLOSE, 0);
     threads_join(load);
     slices_take(load, trial_id, sink, err);
+    operations_take(load, sink, err);
     faults_push(load, trial_id, sink, err);
     result_gather(load, ret_result);
     books_check(load, ret_result, err);
@@ -590,6 +753,10 @@ void load_free(struct load *load)
         worker_release(worker);
     }
     hist_release(&load->picture.response);
+    if (load->spec.connect_each)
+        hist_release(&load->connect);
+    pl_free(load->notices);
+    pl_free(load->has_notice);
     pthread_cond_destroy(&load->changed);
     pthread_mutex_destroy(&load->mutex);
     pl_free(load->totals);

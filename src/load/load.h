@@ -14,6 +14,7 @@
 #include "plan/plan.h"
 #include "record/sink.h"
 #include "script/program.h"
+#include "stats/hist.h"
 
 enum load_driver { LOAD_PG, LOAD_NULL, LOAD_SIM };
 
@@ -26,6 +27,16 @@ struct load_sim {
     enum load_sim_law law;
     int64_t stall_at_ns, stall_ns; /* 0: none */
 };
+
+/* LOAD_START_LATE: they are started while the drain lasts, those that could not be are unfinished. LOAD_STOP_AT_END:
+ * nothing starts after the window; they are unfinished and never started. */
+enum load_end { LOAD_START_LATE, LOAD_STOP_AT_END };
+
+/* LOAD_GO_ON: an operation that fails is counted and its client goes on with the next. LOAD_END_CLIENT: as pgbench, an
+ * error of the server (beyond what is retried: 40001 and 40P01 fail and go on) or of a meta command ends the client, its
+ * connection is closed. LOAD_GO_ON_AFTER_SQL: as --continue-on-error: only errors of meta commands, and transactions or
+ * pipelines left open, do. */
+enum load_on_error { LOAD_GO_ON, LOAD_END_CLIENT, LOAD_GO_ON_AFTER_SQL };
 
 struct load_script {
     const struct program *program;
@@ -58,6 +69,26 @@ struct load_spec {
     int64_t slice_ns;                         /* 0 = 1 s */
     uint64_t seed;
     int64_t connect_timeout_ns; /* 0 = 30 s */
+
+    /* All that follows: zero is what a plan's stages do. */
+    int64_t operations_per_client; /* each client carries out so many (skipped and failed ones count), then it is done; open
+                                      loop: clients * this many become due. Instead of `operations`; measure_ns is 0. */
+    enum load_end at_end;          /* what happens to due operations that have not started when the window ends */
+    enum load_on_error on_error;
+    bool stop_on_lost_client; /* the whole load stops when a client ends early */
+    int max_tries;            /* of an operation that fails with SQLSTATE 40001 or 40P01; 0 and 1: one; -1: no limit but
+                                 latency_limit_ns and the end of the window. A retry begins the script again with the
+                                 client's random stream and variables as they were at its start. */
+    int64_t latency_limit_ns; /* 0: none. Responses above it are counted; open loop: an operation that is later than this
+                                 when a client is free for it is skipped; a try that would begin later than this after due
+                                 is not made. */
+    bool connect_each;        /* each operation opens its own connection and closes it */
+    bool prepare_lazily;      /* PLAN_PREPARED: each connection prepares a command when it first runs it */
+    bool every_step;          /* record all commands as written (slice.step = step.number), not only the I/O steps */
+    bool no_steps;            /* record no steps, only whole operations: no limit then to the length of the scripts */
+    bool tell_failures;       /* notices of failures and retries too, not only of clients that end */
+    bool log_operations;      /* push ended operations to sink.operations */
+    double sampling_frac;     /* of them, chosen at random; 0 = all */
 };
 
 /* What the live view shows: since load_start. */
@@ -67,6 +98,25 @@ struct load_glance {
     int64_t p50_ns, p99_ns; /* response, over the last slice */
     int64_t completed, failed;
     bool ended;
+};
+
+/* What a worker has to say while the load runs, in the order in which it happened. */
+enum load_notice_kind {
+    LOAD_CLIENT_ENDED, /* early: its connection is gone, or an error ended it (on_error) */
+    LOAD_FAILURE,      /* tell_failures: an operation failed and is not tried again */
+    LOAD_RETRY         /* tell_failures: it failed and is tried again */
+};
+
+struct load_notice {
+    enum load_notice_kind kind;
+    int client;            /* of the whole load */
+    int script, step;      /* step: its index among the program's steps; -1: outside of any (after the last, connecting) */
+    int tries;             /* so far */
+    int64_t at_ns, due_ns; /* due_ns: of the operation */
+    bool is_lost;          /* the connection is gone */
+    char code[DRIVER_CODE_BYTES]; /* as in struct driver_done, or one of the engine's own: "SCRIPT" (a meta command),
+                                     "IN_TRANSACTION", "IN_PIPELINE" (left open at the end of the script) */
+    char text[256];
 };
 
 struct load_result {
@@ -79,7 +129,13 @@ struct load_result {
     int64_t window_cpu_ns;  /* inside the measured window */
     int64_t longest_gap_ns; /* of any worker inside the window: above a few tenths of a second it did not get to run */
     int clients_lost, workers;
-    const char *event_loop; /* "epoll", "virtual", "none" */
+    const char *event_loop; /* "epoll", "epoll, sends by io_uring", "virtual", "none"; "" before it was connected */
+    struct attempts warm_up_attempts, measured_attempts;
+    int64_t clients_ended_early; /* lost ones included */
+    int64_t notices_missed;      /* that found no room: only LOAD_FAILURE and LOAD_RETRY can be */
+    int64_t log_wait_ns;         /* how long workers stood still because the log could not be written away */
+    const struct hist *connect;  /* connect_each: ns from the beginning of a connection until it was ready, all workers;
+                                    lives until load_free. NULL otherwise */
 };
 
 struct load;
@@ -101,9 +157,15 @@ void load_start(struct load *load, int64_t start_ns);
 PL_MUST_CHECK enum pl_code load_poll(struct load *load, int64_t trial_id, struct sink *sink, struct load_glance *ret_glance,
                                      struct pl_err *err);
 
+/* The next notice, after load_poll or load_finish; false: there is none. Conductor. */
+bool load_next_notice(struct load *load, struct load_notice *ret_notice);
+
 /* Ends the trial early: nothing starts any more, what is under way is drained. A worker sees it within 100 ms. Any thread,
  * also before load_start; async-signal-safe. */
 void load_stop(struct load *load);
+
+/* Ends the drain, too: what is under way is unfinished. After load_stop or instead of it; otherwise as load_stop. */
+void load_abandon(struct load *load);
 
 /* After load_poll said ended: joins, hands over the last slices and the faults, closes connections, checks the ledger
  * (PL_BALANCE when it does not balance). Measured data reach the sink also when an error is returned. */

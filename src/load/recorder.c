@@ -3,7 +3,6 @@
 
 #include <assert.h>
 #include <sched.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/arena.h"
@@ -128,9 +127,9 @@ void recorder_complete(struct recorder *recorder, enum phase due_in, int script,
     hist_record(&cell->lateness, sent_ns - due_ns);
 }
 
-void recorder_step(struct recorder *recorder, enum phase due_in, int script, int io_index, int64_t service_ns)
+void recorder_step(struct recorder *recorder, enum phase due_in, int script, int step, int64_t service_ns)
 {
-    struct recorder_cell *cell = recorder_cell(recorder, due_in, script, io_index);
+    struct recorder_cell *cell = recorder_cell(recorder, due_in, script, step);
     cell->ledger.completed++;
     hist_record(&cell->service, service_ns);
 }
@@ -145,8 +144,9 @@ static struct recorder_fault *fault_entry(struct recorder *recorder, enum phase 
     return &recorder->faults[RECORDER_FAULTS + (int)phase];
 }
 
-static void text_copy(char *to, size_t size, const char *from)
+void recorder_text(char *to, size_t size, const char *from)
 {
+    from = from == NULL ? "" : from;
     size_t length = strnlen(from, size - 1);
     while (length > 0 && from[length] != '\0' && ((unsigned char)from[length] & 0xc0U) == 0x80U)
         length--; /* not in the middle of a UTF-8 character */
@@ -162,8 +162,8 @@ void recorder_fault(struct recorder *recorder, enum phase phase, const char *cod
     fault->phase = phase;
     fault->first_ns = at_ns;
     bool other = fault >= &recorder->faults[RECORDER_FAULTS];
-    text_copy(fault->code, sizeof fault->code, other ? "OTHER" : code);
-    text_copy(fault->example, sizeof fault->example, text == NULL ? "" : text);
+    recorder_text(fault->code, sizeof fault->code, other ? "OTHER" : code);
+    recorder_text(fault->example, sizeof fault->example, text);
 }
 
 struct recorder_buffer *recorder_take(struct recorder *recorder)
@@ -177,6 +177,7 @@ void recorder_give(struct recorder *recorder, struct recorder_buffer *buffer)
     for (size_t i = 0; i < 2 * recorder->shape->cell_count; i++) {
         struct recorder_cell *cell = &buffer->cells[i];
         cell->ledger = (struct ledger){0};
+        cell->attempts = (struct attempts){0};
         hist_clear(&cell->service);
         if (cell->response.counts != NULL) {
             hist_clear(&cell->response);

@@ -1,10 +1,14 @@
-/* What one worker writes down: counts and histograms of the current slice, and faults.
+/* What one worker writes down: counts and histograms of the current slice, faults, ended operations and notices.
  *
  * A slice is a buffer from a small pool. When a slice ends, its buffer goes to the conductor through one ring and a cleared
  * one comes back through another; while there is none the slice simply goes on (it gets longer, nothing is lost). Changes
  * of phase always get a buffer: as many as there are changes to come are kept back.
  *
- * Worker thread only, except recorder_take and recorder_give (conductor). No allocation after init. */
+ * Ended operations go the same way in chunks, but here nothing may be left out or put off: when the pool is empty the
+ * worker stands still until the conductor has given a chunk back. Notices go through a ring that has room for the end of
+ * every client; of the others those that find no room are counted.
+ *
+ * Worker thread only, except what ends in _take and _give (conductor). No allocation after init. */
 #ifndef PL_LOAD_RECORDER_INT_H
 #define PL_LOAD_RECORDER_INT_H
 
@@ -22,13 +26,18 @@ enum {
     RECORDER_BUFFERS = 6,
     RECORDER_PHASE_CHANGES = 2, /* to MEASURE, to DRAIN */
     RECORDER_FAULTS = 64,       /* different (phase, code); one more for each phase counts the OTHER ones */
-    RECORDER_EXAMPLE_BYTES = 200
+    RECORDER_EXAMPLE_BYTES = 200,
+    RECORDER_CHUNKS = 32,
+    RECORDER_CHUNK_OPERATIONS = 1024,
+    RECORDER_NOTICES = 256 /* of failures and retries, waiting to be taken */
 };
 
-/* A whole operation, or one I/O step (service only, and of the ledger only completed and failed). */
+/* A whole operation, or one step (service only, of the ledger only completed and failed, of the attempts only retries,
+ * serialization and deadlock). */
 struct recorder_cell {
     struct ledger ledger;
     struct hist service, response, lateness;
+    struct attempts attempts; /* far from what every step touches */
 };
 
 struct recorder_buffer {
@@ -69,7 +78,7 @@ void recorder_cut_phase(struct recorder *recorder, int64_t at_ns, enum phase pha
 /* Ends the last slice. */
 void recorder_finish(struct recorder *recorder, int64_t at_ns);
 
-/* due_in is PHASE_WARM_UP or PHASE_MEASURE. */
+/* due_in is PHASE_WARM_UP or PHASE_MEASURE; step: -1 for the whole operation, else as load_shape_step says. */
 static inline struct recorder_cell *recorder_cell(const struct recorder *recorder, enum phase due_in, int script, int step)
 {
     const struct load_shape *shape = recorder->shape;
@@ -79,7 +88,7 @@ static inline struct recorder_cell *recorder_cell(const struct recorder *recorde
 
 void recorder_complete(struct recorder *recorder, enum phase due_in, int script, int64_t due_ns, int64_t sent_ns,
                        int64_t done_ns);
-void recorder_step(struct recorder *recorder, enum phase due_in, int script, int io_index, int64_t service_ns);
+void recorder_step(struct recorder *recorder, enum phase due_in, int script, int step, int64_t service_ns);
 
 /* Counts a fault in the current phase; code and text (may be NULL) are copied, shortened. */
 void recorder_fault(struct recorder *recorder, enum phase phase, const char *code, const char *text, int64_t at_ns);
@@ -87,5 +96,49 @@ void recorder_fault(struct recorder *recorder, enum phase phase, const char *cod
 /* Conductor: the oldest full buffer, or NULL; and back, cleared. */
 struct recorder_buffer *recorder_take(struct recorder *recorder);
 void recorder_give(struct recorder *recorder, struct recorder_buffer *buffer);
+
+/* ---- ended operations ---- */
+
+struct recorder_chunk {
+    size_t count;
+    struct operation operations[RECORDER_CHUNK_OPERATIONS];
+};
+
+struct recorder_log {
+    struct recorder_chunk *chunks;  /* [RECORDER_CHUNKS]; NULL when nobody wants a log */
+    struct recorder_chunk *current; /* NULL when nobody wants a log */
+    const atomic_int *hurry;        /* when this is above 1 nobody takes any more */
+    struct pl_ring full, empty;     /* of struct recorder_chunk * */
+    int64_t logged, wait_ns;
+};
+
+void recorder_log_init(struct recorder_log *log, bool is_wanted, const atomic_int *hurry);
+void recorder_log_release(struct recorder_log *log);
+void recorder_log_add(struct recorder_log *log, const struct operation *operation);
+/* Hands over what there is, when that does not mean to wait. */
+void recorder_log_flush(struct recorder_log *log);
+/* Hands over what there is, the last time. */
+void recorder_log_finish(struct recorder_log *log);
+/* Conductor: the oldest chunk, or NULL; and back. */
+struct recorder_chunk *recorder_log_take(struct recorder_log *log);
+void recorder_log_give(struct recorder_log *log, struct recorder_chunk *chunk);
+
+/* ---- notices ---- */
+
+struct recorder_notices {
+    struct pl_ring ring; /* of struct load_notice */
+    int64_t pushed, missed;
+    atomic_llong taken;
+};
+
+void recorder_notices_init(struct recorder_notices *notices, int clients, bool tells_failures);
+void recorder_notices_release(struct recorder_notices *notices);
+/* A client may end once. */
+void recorder_notice(struct recorder_notices *notices, const struct load_notice *notice);
+/* Conductor. */
+bool recorder_notice_take(struct recorder_notices *notices, struct load_notice *ret_notice);
+
+/* Copies a text, shortened to size - 1 bytes, not in the middle of a UTF-8 character. NULL is "". */
+void recorder_text(char *to, size_t size, const char *from);
 
 #endif

@@ -323,7 +323,8 @@ static void put_fpi_share(struct model_build *build, const struct model_case *cs
         "wal_fpi_at_most_frac", "", "1",
         "Full-page images times the block size over WAL bytes, whole trials: the most that images can be of the WAL."};
     const char *subject = build->study->subject;
-    const struct fact *block = study_fact(build->study, subject, "block_size");
+    const struct fact *block =
+        study_fact(build->study, param_scope(cs->row->params, cs->row->param_count, subject, build->arena), "block_size");
     int64_t block_bytes;
     if (block == NULL || pl_num_i64(block->value, strlen(block->value), &block_bytes) != PL_NUM_OK || block_bytes <= 0)
         block_bytes = 8192;

@@ -91,6 +91,8 @@ struct figures model_figures(const struct study *study, struct pl_arena *arena)
             if (study->cases[k].stage_id == stage->id)
                 put_case(&build, stage, &study->cases[k]);
     }
+    build.stage_id = 0;
+    model_put_comparisons(&build);
     if (build.count > 0)
         qsort(build.items, build.count, sizeof *build.items, compare_figures);
     return (struct figures){.items = build.items, .count = build.count};

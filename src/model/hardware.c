@@ -77,7 +77,8 @@ static void put_ready(struct model_build *build, const struct model_case *cs)
 {
     static const char method[] = "From the start of the service's first process to its first good answer.";
     struct model_label label = {"ready_ns", build->study->subject, "ns", method};
-    const struct fact *fact = study_fact(build->study, build->study->subject, "ready_ns");
+    const struct fact *fact = study_fact(
+        build->study, param_scope(cs->row->params, cs->row->param_count, build->study->subject, build->arena), "ready_ns");
     double value;
     if (fact == NULL || pl_num_f64(fact->value, strlen(fact->value), &value) != PL_NUM_OK) {
         model_put_absent(build, &label, "how long the service took to answer was not recorded");
@@ -89,7 +90,6 @@ static void put_ready(struct model_build *build, const struct model_case *cs)
     figure->value = value;
     figure->trials = NULL;
     figure->trial_count = 0;
-    (void)cs;
 }
 
 /* Read at quiet points only, so the first or last reading of each trial counts, whatever its phase. */

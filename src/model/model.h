@@ -20,4 +20,18 @@ struct figures model_figures(const struct study *study, struct pl_arena *arena);
 const struct figure *model_figure(const struct figures *figures, int64_t stage_id, int64_t case_id, const char *subject,
                                   const char *name);
 
+/* Two cases of a closed loop that differ in one thing of a service alone (settings, version, folder): `other` is compared
+ * with `base`, which has the first value that the plan gives. */
+struct model_comparison {
+    const struct stage_row *stage;
+    const struct case_row *base, *other;
+    const char *axis; /* the parameter: "db.settings"; subject of the figures, which belong to the case `other` */
+};
+
+/* All that the study holds, by stage, position of the parameter, case. In the arena. */
+const struct model_comparison *model_comparisons(const struct study *study, struct pl_arena *arena, size_t *ret_count);
+
+/* The p value below which a difference is told, after correction; intervals hold at one minus it. */
+#define MODEL_COMPARISON_LEVEL 0.05
+
 #endif

@@ -118,4 +118,7 @@ void model_put_trial_noise(struct model_build *build, const struct trial_row *tr
 void model_put_stage_noise(struct model_build *build, const struct stage_row *stage);
 void model_put_study_noise(struct model_build *build);
 
+/* --- compare.c: cases held against one another, corrected for all of the study --- */
+void model_put_comparisons(struct model_build *build);
+
 #endif

@@ -27,7 +27,7 @@ static const char *const fact_labels[][2] = {
     {"wal_segment_size", "WAL segment size"},
 };
 
-static const char *fact_label(struct page *page, const char *name)
+const char *page_fact_label(struct page *page, const char *name)
 {
     for (size_t i = 0; i < sizeof fact_labels / sizeof *fact_labels; i++)
         if (strcmp(fact_labels[i][0], name) == 0)
@@ -65,7 +65,7 @@ static const char *unknown_words(struct page *page, const struct fact *fact)
     return pl_format(page->arena, "not known: %s", reason);
 }
 
-static const char *fact_value(struct page *page, const struct fact *fact)
+const char *page_fact_value(struct page *page, const struct fact *fact)
 {
     if (is_unknown(fact))
         return unknown_words(page, fact);
@@ -95,13 +95,14 @@ static bool is_told_elsewhere(const struct fact *fact)
     return strncmp(fact->name, "probe.", 6) == 0 || strncmp(fact->name, "flush_", 6) == 0;
 }
 
-/* Facts of one scope as a table of names and values; `settings`: those that are settings, else the others. */
+/* Facts of one scope as a table of names and values; `settings`: those that are settings, else the others. Of a service
+ * that ran in variants those that all of them share. */
 static void fact_table(struct page *page, const char *scope, bool settings, const char *anchor, const char *caption)
 {
     struct doc_table *table = NULL;
     for (size_t i = 0; i < page->study->fact_count; i++) {
         const struct fact *fact = &page->study->facts[i];
-        if (strcmp(fact->scope, scope) != 0 || is_setting(fact) != settings || is_told_elsewhere(fact))
+        if (!page_fact_is_shared(page, fact, scope) || is_setting(fact) != settings || is_told_elsewhere(fact))
             continue;
         if (table == NULL) {
             table = doc_table(page->doc, anchor, caption);
@@ -112,11 +113,11 @@ static void fact_table(struct page *page, const char *scope, bool settings, cons
         if (settings)
             page_cell_code(page, table, fact->name + 8);
         else
-            page_cell_text(page, table, fact_label(page, fact->name));
+            page_cell_text(page, table, page_fact_label(page, fact->name));
         if (settings)
-            page_cell_code(page, table, fact_value(page, fact));
+            page_cell_code(page, table, page_fact_value(page, fact));
         else
-            page_cell_text(page, table, fact_value(page, fact));
+            page_cell_text(page, table, page_fact_value(page, fact));
         page_cell_text(page, table, fact->how);
     }
 }
@@ -165,22 +166,26 @@ static bool plan_sets(const struct page *page, const char *setting)
 }
 
 /* The service whose facts begin here; NULL when they are not a service's, or not its first. */
-static const char *service_from(const struct study *study, size_t fact)
+static const char *service_from(struct page *page, size_t fact)
 {
+    const struct study *study = page->study;
     static const char *const others[] = {"host", "tool", "plan", "hardware"};
     const char *scope = study->facts[fact].scope;
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (strcmp(scope, others[i]) == 0)
             return NULL;
+    const char *service = pl_strndup(page->arena, scope, strcspn(scope, " "));
     for (size_t i = 0; i < fact; i++)
-        if (strcmp(scope, study->facts[i].scope) == 0)
+        if (page_is_scope_of(study->facts[i].scope, service))
             return NULL;
-    return scope;
+    return service;
 }
 
 static void say_plan_settings(struct page *page, struct doc_block *list, const char *service)
 {
     struct doc_line *line = NULL;
+    if (page_say_variants(page, list, service))
+        return;
     for (size_t i = 0; i < page->study->fact_count; i++) {
         const struct fact *fact = &page->study->facts[i];
         if (strcmp(fact->scope, service) != 0 || !is_setting(fact) || !plan_sets(page, fact->name + 8))
@@ -192,7 +197,7 @@ static void say_plan_settings(struct page *page, struct doc_block *list, const c
             doc_code(page->doc, line, service);
         }
         doc_say(page->doc, line, first ? ": " : ", ");
-        doc_code(page->doc, line, pl_format(page->arena, "%s = %s", fact->name + 8, fact_value(page, fact)));
+        doc_code(page->doc, line, pl_format(page->arena, "%s = %s", fact->name + 8, page_fact_value(page, fact)));
     }
     if (line == NULL) {
         line = doc_item(page->doc, list);
@@ -229,7 +234,7 @@ static void say_machine(struct page *page, struct doc_block *list)
         if (line == NULL)
             line = doc_item(page->doc, list);
         doc_say(page->doc, line, "%s%s%s%s", line->count == 0 ? "The machine: " : ", ", parts[i].before,
-                fact_value(page, fact), parts[i].after);
+                page_fact_value(page, fact), parts[i].after);
     }
     if (line == NULL)
         return;
@@ -246,6 +251,18 @@ static bool has_scope(const struct study *study, const char *scope)
     return false;
 }
 
+bool page_is_load_only(const struct page *page)
+{
+    const struct fact *command = study_fact(page->study, "tool", "command");
+    return command != NULL && strcmp(command->value, "pgbench") == 0;
+}
+
+bool page_is_server_elsewhere(const struct page *page)
+{
+    const struct fact *place = study_fact(page->study, page->study->subject, "place");
+    return place != NULL && strcmp(place->value, "this machine") != 0;
+}
+
 void page_about(struct page *page)
 {
     const struct study *study = page->study;
@@ -259,15 +276,20 @@ void page_about(struct page *page)
         doc_code(page->doc, line, version);
         doc_say(page->doc, line, ")");
     }
-    doc_say(page->doc, line, ". It was started, loaded and watched from %s",
+    doc_say(page->doc, line, ". It was %s from %s",
+            page_is_load_only(page) ? "running already, and was loaded" : "started, loaded and watched",
             page_time(page->arena, study->started_unix_ns));
     if (study->ended_unix_ns > 0)
         doc_say(page->doc, line, " to %s", page_time(page->arena, study->ended_unix_ns));
     doc_say(page->doc, line, " by Plimsoll ");
     doc_code(page->doc, line, study->tool_version);
-    doc_say(page->doc, line,
-            " on one machine. The numbers hold for this machine, this version and these settings. Each links to how it was "
-            "obtained.");
+    doc_say(
+        page->doc, line,
+        page_is_server_elsewhere(page)
+            ? " from another machine, the one that this page describes. The numbers hold for these two machines, the "
+              "network between them, this version and these settings. Each links to how it was obtained."
+            : " on one machine. The numbers hold for this machine, this version and these settings. Each links to how it "
+              "was obtained.");
     if (study->ended_unix_ns <= 0) {
         line = doc_warning(page->doc);
         doc_say(page->doc, line, "The study was not completed: this page shows what had been measured until then.");
@@ -275,9 +297,9 @@ void page_about(struct page *page)
     struct doc_block *list = study->fact_count > 0 ? doc_list(page->doc) : NULL;
     if (list != NULL)
         say_machine(page, list);
-    for (size_t i = 0; i < study->fact_count; i++)
-        if (service_from(study, i) != NULL)
-            say_plan_settings(page, list, service_from(study, i));
+    for (size_t i = 0; i < study->fact_count && !page_is_load_only(page); i++)
+        if (service_from(page, i) != NULL)
+            say_plan_settings(page, list, service_from(page, i));
     stage_table(page);
 }
 
@@ -286,21 +308,24 @@ void page_settings(struct page *page)
     const struct study *study = page->study;
     bool any = has_scope(study, "tool");
     for (size_t i = 0; i < study->fact_count; i++)
-        any |= service_from(study, i) != NULL;
+        any |= service_from(page, i) != NULL;
     if (!any)
         return;
     doc_section_add(page->doc, 2, "settings", "All settings that differ from the defaults");
-    doc_say(page->doc, doc_paragraph(page->doc),
-            "Some of these are not the plan's: they come from making the data directory, or keep a service apart from "
-            "others on the machine.");
+    if (!page_is_load_only(page))
+        doc_say(page->doc, doc_paragraph(page->doc),
+                "Some of these are not the plan's: they come from making the data directory, or keep a service apart from "
+                "others on the machine.");
     for (size_t i = 0; i < study->fact_count; i++) {
-        const char *service = service_from(study, i);
+        const char *service = service_from(page, i);
         if (service == NULL)
             continue;
         fact_table(page, service, false, pl_format(page->arena, "t-facts-%zu", i),
                    pl_format(page->arena, "The service %s", service));
         fact_table(page, service, true, pl_format(page->arena, "t-settings-%zu", i),
-                   pl_format(page->arena, "Settings of %s that the plan sets or that differ from the defaults", service));
+                   pl_format(page->arena, "Settings of %s that %sdiffer from the defaults", service,
+                             page_is_load_only(page) ? "" : "the plan sets or that "));
+        page_variant_table(page, service, pl_format(page->arena, "t-variants-%zu", i));
     }
     fact_table(page, "tool", false, "t-tool", "The tool");
 }
@@ -517,9 +542,11 @@ static void warn_first(struct page *page)
 {
     const struct study *study = page->study;
     if (was_quick(study))
-        doc_say(page->doc, doc_warning(page->doc),
-                "This study only tried its plan out (--quick): every duration was cut to at most one second, iterations to "
-                "two, data to scale 1. Do not use its figures.");
+        doc_say(
+            page->doc, doc_warning(page->doc),
+            "This study only tried its plan out (--quick): every duration was cut to at most one second, iterations to "
+            "two, transactions of each client to one in 500, data to scale 1 (a scale that is varied to one hundredth, at "
+            "least 1). Do not use its figures.");
     size_t failed = 0;
     for (size_t i = 0; i < study->trial_count; i++)
         failed += study->trials[i].state == TRIAL_FAILED;
@@ -569,13 +596,19 @@ void page_plan(struct page *page)
 {
     if (page->study->plan_text[0] == '\0')
         return;
-    doc_section_add(page->doc, 2, "plan", "The plan");
+    const bool is_command = page_is_load_only(page);
+    doc_section_add(page->doc, 2, "plan", is_command ? "The command" : "The plan");
     struct doc_line *line = doc_paragraph(page->doc);
-    doc_say(page->doc, line, "This file, ");
-    doc_code(page->doc, line, page->study->plan_path);
-    doc_say(page->doc, line,
-            was_quick(page->study) ? ", says what the study was to do; --quick cut its durations, iterations and data."
-                                   : ", says what the study did. Running it again measures the same on your machine.");
+    if (is_command) {
+        doc_say(page->doc, line,
+                "This command, passwords left out, did it. Running it again measures the same on your machine.");
+    } else {
+        doc_say(page->doc, line, "This file, ");
+        doc_code(page->doc, line, page->study->plan_path);
+        doc_say(page->doc, line,
+                was_quick(page->study) ? ", says what the study was to do; --quick cut its durations, iterations and data."
+                                       : ", says what the study did. Running it again measures the same on your machine.");
+    }
     doc_listing(page->doc, page->study->plan_text);
     static const char script[] = "script."; /* the scripts of the plan, as it read them */
     for (size_t i = 0; i < page->study->fact_count; i++) {

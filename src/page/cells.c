@@ -78,8 +78,12 @@ void page_cell_figure(struct page *page, struct doc_table *table, const struct f
     cell->figure = figure;
     cell->part = part;
     cell->source = page_source(page, figure);
-    if (part == DOC_VALUE && figure->note[0] != '\0')
+    bool told =
+        part == DOC_SPREAD && strncmp(figure->note, "unstable", strlen("unstable")) == 0; /* the spread stands there */
+    if ((part == DOC_VALUE || part == DOC_SPREAD) && figure->note[0] != '\0' && !told)
         doc_cell_note(page->doc, table, cell, figure->note);
+    if (part == DOC_SPREAD && isnan(figure->stddev))
+        doc_cell_note(page->doc, table, cell, part_lacks(figure));
     if (part == DOC_INTERVAL && figure->n == 2 && figure->trial_count == 2)
         doc_cell_note(page->doc, table, cell, "two trials say little about spread");
 }
@@ -109,7 +113,8 @@ static double unit_size(struct page *page, const struct doc_table *table, const 
     size_t count = 0;
     for (size_t i = 0; i < table->cell_count; i++) {
         const struct figure *figure = table->cells[i].figure;
-        if (figure != NULL && table->cells[i].part == DOC_VALUE && table->columns[i % table->column_count].shared_unit &&
+        bool sized = table->cells[i].part == DOC_VALUE || table->cells[i].part == DOC_SPREAD;
+        if (figure != NULL && sized && table->columns[i % table->column_count].shared_unit &&
             strcmp(figure->unit, unit) == 0 && figure->value != 0 && isfinite(figure->value))
             sizes[count++] = fabs(figure->value);
     }
@@ -176,6 +181,15 @@ const char *page_case_name(const struct page *page, const struct case_row *row)
     return row->label[0] != '\0' || stage == NULL ? row->label : stage->name;
 }
 
+/* Of what a service is the name stands elsewhere: "db.data.scale" -> "scale", "db.version" -> "version". */
+static const char *param_word(const char *name)
+{
+    const char *point = strchr(name, '.');
+    if (point == NULL)
+        return name;
+    return strcmp(point, ".data.scale") == 0 ? "scale" : point + 1;
+}
+
 const char *page_case_words(const struct page *page, const struct case_row *row)
 {
     const char *words = "", *script = page_param(page, row, "script");
@@ -189,22 +203,56 @@ const char *page_case_words(const struct page *page, const struct case_row *row)
                               strcmp(param->value, "1") == 0 ? "" : "s");
         else if (strcmp(param->name, "rate") == 0)
             words = pl_format(page->arena, "%s%s%s", words, comma, param->value);
+        else if (strcmp(param->name, "transactions") == 0)
+            words = pl_format(page->arena, "%s%s%s transactions each", words, comma, param->value);
         else if (strcmp(param->name, "script") != 0)
-            words = pl_format(page->arena, "%s%s%s %s", words, comma, param->name, param->value);
+            words = pl_format(page->arena, "%s%s%s %s", words, comma, param_word(param->name), param->value);
     }
     return words[0] != '\0' ? words : pl_format(page->arena, "stage %s", page_case_name(page, row));
 }
 
+bool page_is_scope_of(const char *scope, const char *service)
+{
+    size_t length = strlen(service);
+    return strncmp(scope, service, length) == 0 && (scope[length] == '\0' || scope[length] == ' ');
+}
+
+/* "15.14", or all versions that its variants have. */
+static const char *versions_of(const struct page *page, const char *service, const char *name)
+{
+    const char *all = NULL;
+    for (size_t i = 0; i < page->study->fact_count; i++) {
+        const struct fact *fact = &page->study->facts[i];
+        if (!page_is_scope_of(fact->scope, service) || strcmp(fact->name, name) != 0)
+            continue;
+        if (all == NULL)
+            all = fact->value;
+        else if (strstr(all, fact->value) == NULL)
+            all = pl_format(page->arena, "%s, %s", all, fact->value);
+    }
+    return all;
+}
+
 const char *page_version(const struct page *page, const char *service)
 {
-    const struct fact *version = study_fact(page->study, service, "version"),
-                      *kind = study_fact(page->study, service, "kind");
+    const char *version = versions_of(page, service, "version"), *kind = versions_of(page, service, "kind");
     if (version == NULL)
-        version = study_fact(page->study, service, "server_version");
+        version = versions_of(page, service, "server_version");
     if (version == NULL)
         return NULL;
-    bool postgres = kind != NULL && strcmp(kind->value, "postgres") == 0;
-    return pl_format(page->arena, "%s%s", postgres ? "PostgreSQL " : "", version->value);
+    bool postgres = kind != NULL && strcmp(kind, "postgres") == 0;
+    return pl_format(page->arena, "%s%s", postgres ? "PostgreSQL " : "", version);
+}
+
+const char *page_param_title(const struct page *page, const char *name)
+{
+    const char *point = strchr(name, '.');
+    if (point != NULL && strcmp(point, ".data.scale") == 0)
+        return "Scale";
+    char *title = pl_strdup(page->arena, point != NULL ? point + 1 : name);
+    if (title[0] >= 'a' && title[0] <= 'z')
+        title[0] = (char)(title[0] - 'a' + 'A');
+    return title;
 }
 
 size_t page_done_trials(const struct page *page, int64_t case_id)

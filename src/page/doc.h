@@ -30,7 +30,8 @@ struct doc_line {
     size_t count, capacity;
 };
 
-enum doc_part { DOC_VALUE, DOC_STDDEV, DOC_INTERVAL, DOC_COUNT }; /* which part of its figure a cell shows */
+/* Which part of its figure a cell shows. DOC_SPREAD: value and standard deviation, "1,234 ± 56". */
+enum doc_part { DOC_VALUE, DOC_STDDEV, DOC_INTERVAL, DOC_COUNT, DOC_SPREAD };
 
 struct doc_cell {
     const char *text;            /* as printed for people; "" for an empty cell */

@@ -164,7 +164,7 @@ static json_t *json_figure(struct pl_arena *arena, const struct figure *figure)
 
 static json_t *json_cell(const struct page *page, const struct doc_cell *cell)
 {
-    static const char *const parts[] = {"value", "stddev", "interval", "n"};
+    static const char *const parts[] = {"value", "stddev", "interval", "n", "spread"};
     json_t *object = json_object();
     json_object_set_new(object, "text", json_text(page->arena, cell->text));
     if (cell->figure != NULL) {

@@ -90,14 +90,6 @@ static struct key_params key_params_of(struct page *page, const struct stage_row
     return keys;
 }
 
-static const char *param_title(struct page *page, const char *name)
-{
-    char *title = pl_strdup(page->arena, name);
-    if (title[0] >= 'a' && title[0] <= 'z')
-        title[0] = (char)(title[0] - 'a' + 'A');
-    return title;
-}
-
 static const char *script_of(struct page *page, const struct case_row *row)
 {
     const char *script = page_param(page, row, "script");
@@ -111,7 +103,7 @@ static void load_table(struct page *page, const struct stage_row *stage, const c
 {
     struct doc_table *table = doc_table(page->doc, anchor, caption);
     for (size_t i = 0; i < keys->count; i++)
-        doc_column_add(page->doc, table, param_title(page, keys->names[i]), true, false);
+        doc_column_add(page->doc, table, page_param_title(page, keys->names[i]), true, false);
     for (size_t i = 0; i < column_count; i++)
         doc_column_add(page->doc, table, columns[i].title, true, true);
     table->key_columns = keys->count;
@@ -230,10 +222,12 @@ static void script_heading(struct page *page, const struct stage_row *stage, con
                     script[0] == '\0' ? stage->name : pl_format(page->arena, "%s: %s", stage->name, script));
     struct doc_line *line = doc_paragraph(page->doc);
     doc_say(page->doc, line, "%s", stage->question);
-    static const char *const told[] = {"clients",  "operations", "for",     "warm_up",
-                                       "protocol", "arrivals",   "workers", "iterations"};
+    static const char *const told[] = {"clients",  "operations", "transactions", "for",       "warm_up",
+                                       "protocol", "arrivals",   "workers",      "iterations"};
     const char *operations = param_value(stage->params, stage->param_count, "operations");
-    bool is_counted = operations != NULL && strcmp(operations, "0") != 0;
+    const char *transactions = param_value(stage->params, stage->param_count, "transactions");
+    bool is_counted =
+        (operations != NULL && strcmp(operations, "0") != 0) || (transactions != NULL && strcmp(transactions, "0") != 0);
     bool first = true;
     for (size_t i = 0; i < COUNT_OF(told); i++) {
         const char *value = param_value(stage->params, stage->param_count, told[i]);

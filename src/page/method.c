@@ -228,7 +228,7 @@ static void say_flush(struct page *page)
 void page_noise(struct page *page)
 {
     const struct study *study = page->study;
-    if (study->stage_count == 0)
+    if (study->stage_count == 0 || page_is_load_only(page)) /* the limits say that nobody looked */
         return;
     doc_section_add(page->doc, 2, "noise", "How quiet the host was");
     for (size_t i = 0; i < COUNT_OF(noise_columns); i++)
@@ -408,10 +408,20 @@ void page_limits(struct page *page)
     doc_say(
         page->doc, doc_item(page->doc, list),
         "Nothing outside the rates, clients and data sizes in the tables was measured, and nothing is extrapolated to it.");
-    doc_say(page->doc, doc_item(page->doc, list),
+    if (page_is_load_only(page))
+        doc_say(
+            page->doc, doc_item(page->doc, list),
+            "Only the load was watched: nothing was read of the server's memory, CPU, disk and write-ahead log, nor of how "
+            "quiet the host was, so no figure stands here for them.");
+    if (page_is_server_elsewhere(page))
+        doc_say(page->doc, doc_item(page->doc, list),
+                "The load generator ran on another machine than the server: the network between them is in every latency.");
+    else
+        doc_say(
+            page->doc, doc_item(page->doc, list),
             "The load generator ran on the same machine as the service: no network lies between them, and they share its "
-            "CPU. The "
-            "tool's own use is shown beside the service's.");
+            "CPU. The tool's own use %s.",
+            page_is_load_only(page) ? "is shown" : "is shown beside the service's");
     doc_say(page->doc, doc_item(page->doc, list),
             "Intervals of percentiles treat operations as independent. Operations of one run are not quite, so these "
             "intervals are "

@@ -140,7 +140,7 @@ static int figure_decimals(const struct figure *figure, double factor)
 static bool can_be_negative(const struct figure *figure)
 {
     static const char *const grown[] = {"database_", "table_", "index_", "rows_"};
-    if (strstr(figure->name, "_growth") != NULL)
+    if (strstr(figure->name, "_growth") != NULL || strstr(figure->name, "_change_frac") != NULL)
         return true;
     for (size_t i = 0; i < sizeof grown / sizeof *grown; i++)
         if (strncmp(figure->name, grown[i], strlen(grown[i])) == 0 && ends_with(figure->name, "_per_operation"))
@@ -182,6 +182,11 @@ const char *page_figure_text(struct pl_arena *arena, const struct figure *figure
                    : page_number(arena, figure->stddev * scale.factor, page_decimals(figure->stddev * scale.factor, 0) - 1);
     case DOC_INTERVAL:
         return !figure->has_interval ? "" : interval_text(arena, figure, scale.factor, decimals);
+    case DOC_SPREAD: {
+        const char *value = page_figure_text(arena, figure, DOC_VALUE, scale);
+        const char *spread = page_figure_text(arena, figure, DOC_STDDEV, scale);
+        return spread[0] == '\0' ? value : pl_format(arena, "%s \xc2\xb1 %s", value, spread);
+    }
     case DOC_COUNT:
         return page_number(arena, (double)figure->n, 0);
     }

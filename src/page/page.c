@@ -7,16 +7,17 @@
 #include "base/ban.h"
 
 static void (*const sections[])(struct page *page) = {
-    page_glance,  page_about,   page_hardware, page_footprint,  page_clients, page_rate,
-    page_wal,     page_storage, page_methods,  page_settings,   page_machine, page_noise,
-    page_ledgers, page_faults,  page_limits,   page_provenance, page_plan,
+    page_glance, page_about,   page_hardware, page_compare, page_footprint,  page_clients,
+    page_rate,   page_wal,     page_storage,  page_methods, page_settings,   page_machine,
+    page_noise,  page_ledgers, page_faults,   page_limits,  page_provenance, page_plan,
 };
 
 static struct doc *document(struct page *page)
 {
     const struct study *study = page->study;
     const char *version = page_version(page, study->subject);
-    const struct fact *cpu = study_fact(study, "host", "cpu_model"), *title = study_fact(study, "plan", "title");
+    const struct fact *cpu = page_is_server_elsewhere(page) ? NULL : study_fact(study, "host", "cpu_model");
+    const struct fact *title = study_fact(study, "plan", "title");
     page->doc = doc_new(page->arena, title != NULL && title->value[0] != '\0' ? title->value : study->title,
                         pl_format(page->arena, "%s%s%s%s%s, measured %s", study->subject, version != NULL ? ": " : "",
                                   version != NULL ? version : "", cpu != NULL ? " on " : "", cpu != NULL ? cpu->value : "",

@@ -76,14 +76,31 @@ const char *page_param(const struct page *page, const struct case_row *row, cons
 const char *page_case_name(const struct page *page, const struct case_row *row);  /* its label, or the stage's name */
 const char *page_case_words(const struct page *page, const struct case_row *row); /* "tpcb-like, 4 clients" */
 const char *page_version(const struct page *page, const char *service);           /* "PostgreSQL 15.14"; NULL: not known */
+bool page_is_scope_of(const char *scope, const char *service);                    /* of it, or of one of its variants */
+const char *page_param_title(const struct page *page,
+                             const char *name); /* "clients" -> "Clients", "db.data.scale" -> "Scale" */
 size_t page_done_trials(const struct page *page, int64_t case_id);
 bool page_is_load(const struct stage_row *stage);
+
+/* --- facts (about.c, variants.c) --- */
+/* `plimsoll pgbench --study`: the server was there before, and nothing but the load was watched. */
+bool page_is_load_only(const struct page *page);
+bool page_is_server_elsewhere(const struct page *page);
+const char *page_fact_label(struct page *page, const char *name);
+const char *page_fact_value(struct page *page, const struct fact *fact);
+/* Of this scope; or, of a service that ran in variants, the first one's, when all variants have it with the same value. */
+bool page_fact_is_shared(const struct page *page, const struct fact *fact, const char *scope);
+/* One item that names the variants of the service; false, and nothing said, when it has none. */
+bool page_say_variants(struct page *page, struct doc_block *list, const char *service);
+/* What its variants do not share; nothing when it has none. */
+void page_variant_table(struct page *page, const char *service, const char *anchor);
 
 /* --- sections, each silent when the study has nothing for it --- */
 void page_about(struct page *page);
 void page_glance(struct page *page);
 void page_hardware(struct page *page);
 void page_footprint(struct page *page);
+void page_compare(struct page *page);
 void page_clients(struct page *page);
 void page_rate(struct page *page);
 void page_wal(struct page *page);
@@ -97,6 +114,12 @@ void page_faults(struct page *page);
 void page_limits(struct page *page);
 void page_provenance(struct page *page);
 void page_plan(struct page *page);
+
+/* --- compare.c --- */
+/* "custom is faster by 12 % (8 to 16 %)", "no difference was shown: within ±5 %", "too few trials". `name` is the arm's;
+ * change and corrected are its figures, NULL when there are none. */
+const char *page_verdict(const struct page *page, const char *name, const struct figure *change,
+                         const struct figure *corrected);
 
 /* --- check.c --- */
 PL_MUST_CHECK enum pl_code page_check(const struct study *study, const struct figures *figures, struct pl_err *err);

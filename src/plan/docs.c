@@ -90,6 +90,11 @@ void plan_keys_markdown(struct pl_buf *buf)
     pl_buf_put(buf, "### Parameters of a stage\n\n| key | value | default | taken by | meaning |\n|---|---|---|---|---|\n");
     for (size_t i = 0; i < plan_stage_key_count; i++)
         put_key(buf, &plan_stage_keys[i], arena);
+    pl_buf_put(buf,
+               "\n### What of a service a stage can vary\n\nBehind the name of the service and a point, in `over:` of any "
+               "stage.\n\n| key | value | meaning |\n|---|---|---|\n");
+    for (const struct service_axis *axis = plan_service_axes; axis->name != NULL; axis++)
+        pl_buf_printf(buf, "| `%s` | %s | %s |\n", axis->name, axis->values, axis->doc);
     pl_buf_put(buf, "\n### Settings that a plan cannot change\n\n| setting | why |\n|---|---|\n");
     for (const struct owned_setting *owned = plan_owned_settings; owned->name != NULL; owned++)
         pl_buf_printf(buf, "| `%s` | %s |\n", owned->name, owned->why);

@@ -49,6 +49,8 @@ const struct plan_key plan_stage_keys[] = {
      "end after so many operations in all, with no warm-up; 0 means by time"},
     {"operations", PLAN_TYPE_COUNT, PARAM(operations), NULL, "10000", 1, 1e12, STORAGE,
      "operations between the two readings of the sizes"},
+    {"transactions", PLAN_TYPE_COUNT, PARAM(transactions), NULL, "0", 0, 1e9, CLIENTS,
+     "end when each client has carried out so many, with no warm-up; 0 means by time"},
     {"settle", PLAN_TYPE_DURATION, PARAM(settle_ns), NULL, "5s", 0, DAY_NS, FOOTPRINT,
      "idle time before the first reading"},
     {"settle", PLAN_TYPE_DURATION, PARAM(settle_ns), NULL, "0s", 0, DAY_NS, CLIENTS | RATE,
@@ -168,7 +170,19 @@ static const struct field stage_fields[] = {
     {.name = "over",
      .form = FORM_OVER,
      .fallback = "one case",
-     .doc = "parameters to vary, each with a list of values; every combination becomes a case"},
+     .doc = "what to vary, each with a list of values: parameters of the stage, and what is told below of a service; every "
+            "combination becomes a case"},
+};
+
+const struct service_axis plan_service_axes[] = {
+    {"settings", PLAN_AXIS_SETTINGS, "map: bundle to settings, or list of bundles",
+     "bundles of settings, each with a name: `{default: {}, custom: {shared_buffers: 512MB}}`; a bundle that an earlier "
+     "stage has written down is named: `[default, custom]`"},
+    {"settings.NAME", PLAN_AXIS_SETTING, "list of values", "one setting of the server"},
+    {"version", PLAN_AXIS_VERSION, "list of whole numbers", "major versions"},
+    {"directory", PLAN_AXIS_DIRECTORY, "list of paths", "where its programs are"},
+    {"data.scale", PLAN_AXIS_SCALE, "list of whole numbers", "sizes of its data"},
+    {NULL, PLAN_AXIS_PARAM, NULL, NULL},
 };
 
 #define LEVEL(title, table)                                                                                                \

@@ -30,7 +30,7 @@ static enum pl_code need_map(struct reader *reader, const struct node *node, con
     return reader->err->code;
 }
 
-static enum pl_code refuse_name(struct reader *reader, const struct node *node, const char *what)
+enum pl_code plan_refuse_name(struct reader *reader, const struct node *node, const char *what)
 {
     plan_fail(reader, node, "%s cannot be the name of a %s", plan_shown(reader->arena, node->text), what);
     pl_err_hint(reader->err,
@@ -77,7 +77,7 @@ static enum pl_code take_name(struct reader *reader, const struct field *field, 
 {
     (void)field;
     if (!plan_is_name(node->text))
-        return refuse_name(reader, node, "stage");
+        return plan_refuse_name(reader, node, "stage");
     memcpy(at, &node->text, sizeof node->text);
     return PL_OK;
 }
@@ -150,7 +150,7 @@ static enum pl_code take_kind(struct reader *reader, const struct field *field, 
 
 /* What has keys of its own. */
 
-static enum pl_code check_setting(struct reader *reader, const struct node *key, const struct node *value)
+enum pl_code plan_check_setting(struct reader *reader, const struct node *key, const struct node *value)
 {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyz_";
     static const char more[] = "abcdefghijklmnopqrstuvwxyz0123456789_.";
@@ -182,26 +182,33 @@ static enum pl_code check_setting(struct reader *reader, const struct node *key,
     return PL_OK;
 }
 
-static enum pl_code take_settings(struct reader *reader, const struct field *field, const struct node *node, void *into)
+enum pl_code plan_take_settings(struct reader *reader, const struct node *node, const char *owner,
+                                const struct plan_setting **ret_settings, size_t *ret_count)
 {
-    struct plan_service *service = into;
-    enum pl_code code = need_map(reader, node, "\"settings\"", "{shared_buffers: 256MB}");
+    enum pl_code code = need_map(reader, node, owner, "{shared_buffers: 256MB}");
     if (code != PL_OK)
         return code;
     if (node->count > SERVICE_SETTINGS)
-        return pl_err_at(reader->err, PL_LIMIT, reader->path, node->line, node->col, "\"%s\" has %zu entries, more than %d",
-                         field->name, node->count, SERVICE_SETTINGS);
+        return pl_err_at(reader->err, PL_LIMIT, reader->path, node->line, node->col, "%s has %zu entries, more than %d",
+                         owner, node->count, SERVICE_SETTINGS);
     struct plan_setting *settings = pl_alloc(reader->arena, node->count, sizeof *settings);
     for (size_t i = 0; i < node->count; i++) {
-        code = check_setting(reader, node->keys[i], node->items[i]);
+        code = plan_check_setting(reader, node->keys[i], node->items[i]);
         if (code != PL_OK)
             return code;
         settings[i] =
             (struct plan_setting){node->keys[i]->text, node->items[i]->text, node->keys[i]->line, node->keys[i]->col};
     }
-    service->settings = settings;
-    service->setting_count = node->count;
+    *ret_settings = settings;
+    *ret_count = node->count;
     return PL_OK;
+}
+
+static enum pl_code take_settings(struct reader *reader, const struct field *field, const struct node *node, void *into)
+{
+    struct plan_service *service = into;
+    (void)field;
+    return plan_take_settings(reader, node, "\"settings\"", &service->settings, &service->setting_count);
 }
 
 static enum pl_code take_level(struct reader *reader, const struct level *level, const struct node *node, const char *owner,
@@ -229,7 +236,7 @@ static enum pl_code take_service(struct reader *reader, const struct node *key, 
                                  struct plan_service *service)
 {
     if (!plan_is_name(key->text))
-        return refuse_name(reader, key, "service");
+        return plan_refuse_name(reader, key, "service");
     for (size_t i = 0; plan_reserved_services[i] != NULL; i++)
         if (strcmp(plan_reserved_services[i], key->text) == 0) {
             plan_fail(reader, key, "\"%s\" cannot be the name of a service: figures use it for something else", key->text);
@@ -237,7 +244,7 @@ static enum pl_code take_service(struct reader *reader, const struct node *key, 
                         plan_join(reader->arena, plan_reserved_services, " and "));
             return reader->err->code;
         }
-    *service = (struct plan_service){.name = key->text, .line = key->line, .col = key->col};
+    *service = (struct plan_service){.name = key->text, .scope = key->text, .line = key->line, .col = key->col};
     const char *owner = pl_format(reader->arena, "service \"%s\"", key->text);
     return take_level(reader, &plan_level_service, node, owner, "{kind: postgres}", service);
 }
@@ -288,7 +295,7 @@ static enum pl_code take_script(struct reader *reader, const struct node *key, c
                                 struct plan_script *script)
 {
     if (!plan_is_name(key->text))
-        return refuse_name(reader, key, "script");
+        return plan_refuse_name(reader, key, "script");
     for (size_t i = 0; reader->builtin_names[i] != NULL; i++)
         if (strcmp(reader->builtin_names[i], key->text) == 0) {
             plan_fail(reader, key, "\"%s\" is the name of a builtin script", key->text);
@@ -340,7 +347,7 @@ static const struct {
     [FORM_SUBJECT] = {NULL, true},
 };
 
-static enum pl_code take_field(struct reader *reader, const struct field *field, const struct node *node, void *into)
+enum pl_code plan_take_field(struct reader *reader, const struct field *field, const struct node *node, void *into)
 {
     if (takers[field->form].take == NULL) /* its owner does it, once it knows more */
         return PL_OK;
@@ -370,7 +377,7 @@ enum pl_code plan_take_fields(struct reader *reader, const struct level *level, 
             unset.length = strlen(field->unset);
             node = &unset;
         }
-        enum pl_code code = node != NULL ? take_field(reader, field, node, into) : PL_OK;
+        enum pl_code code = node != NULL ? plan_take_field(reader, field, node, into) : PL_OK;
         if (code != PL_OK)
             return code;
     }

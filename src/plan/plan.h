@@ -22,13 +22,14 @@ const char *plan_kind_name(enum plan_kind kind);
 
 /* Every parameter that any stage kind takes, with units; a kind uses those its table row names. */
 struct plan_params {
-    const char *script; /* a builtin's name or a key of `scripts:` */
-    int64_t clients;    /* simulated users, each with a connection */
-    int64_t workers;    /* load threads; 0 = chosen from the number of clients and cores */
-    int64_t protocol;   /* enum plan_protocol */
-    int64_t arrivals;   /* enum plan_arrivals, open loop only */
-    double rate_per_s;  /* open loop: operations due per second */
-    int64_t operations; /* stop after that many instead of after for_ns; 0 = by time */
+    const char *script;   /* a builtin's name or a key of `scripts:` */
+    int64_t clients;      /* simulated users, each with a connection */
+    int64_t workers;      /* load threads; 0 = chosen from the number of clients and cores */
+    int64_t protocol;     /* enum plan_protocol */
+    int64_t arrivals;     /* enum plan_arrivals, open loop only */
+    double rate_per_s;    /* open loop: operations due per second */
+    int64_t operations;   /* stop after that many instead of after for_ns; 0 = by time */
+    int64_t transactions; /* closed loop: each client is done after so many; 0 = see operations. Not both */
     int64_t settle_ns, warm_up_ns, for_ns, drain_ns, cooldown_ns;
     int64_t iterations;
 };
@@ -54,9 +55,37 @@ extern const size_t plan_stage_key_count;
 /* The row of a name for a kind; NULL when the kind does not take it. */
 const struct plan_key *plan_stage_key(enum plan_kind kind, const char *name);
 
+struct plan_setting {
+    const char *name, *value;
+    int line, col;
+};
+
+/* Settings of a service under one name; the same name means the same settings in the whole plan. */
+struct plan_bundle {
+    const char *name;
+    const struct plan_setting *settings;
+    size_t setting_count;
+    int line, col;
+};
+
+/* What an axis of `over:` varies: a parameter of the stage, or something of a service, which then runs in variants. */
+enum plan_axis_kind {
+    PLAN_AXIS_PARAM,
+    PLAN_AXIS_SETTINGS, /* named bundles: "db.settings" */
+    PLAN_AXIS_SETTING,  /* one: "db.settings.shared_buffers" */
+    PLAN_AXIS_VERSION,
+    PLAN_AXIS_DIRECTORY,
+    PLAN_AXIS_SCALE /* of its data: "db.data.scale" */
+};
+
 struct plan_axis {
-    const struct plan_key *key;
-    const char *const *values; /* plan text, each checked against the key; at least 1 */
+    enum plan_axis_kind kind;
+    const char *name;                  /* as in the plan: "clients", "db.version" */
+    const struct plan_key *key;        /* PLAN_AXIS_PARAM */
+    size_t service;                    /* all others: index into plan.services */
+    const char *setting;               /* PLAN_AXIS_SETTING: its name */
+    const struct plan_bundle *bundles; /* PLAN_AXIS_SETTINGS: as many as values, which are their names */
+    const char *const *values;         /* plan text, each checked; no two alike; at least 1 */
     size_t value_count;
     int line, col;
 };
@@ -70,19 +99,17 @@ struct plan_stage {
     int line, col;
 };
 
-struct plan_setting {
-    const char *name, *value;
-    int line, col;
-};
-
 struct plan_service {
     const char *name;
+    const char *scope;     /* under which its facts are recorded; NULL: its name. Of a variant see stage.h */
     const char *kind;      /* "postgres" */
     const char *version;   /* "15"; NULL: the newest found */
     const char *directory; /* bin directory or prefix, as opened (relative to the plan's folder); NULL: searched */
     const char *user;      /* who it runs as when the tool is root; NULL: "postgres", else "nobody" */
     const struct plan_setting *settings;
     size_t setting_count;
+    const char *const
+        *told;             /* NULL-ended: settings that stages vary; their values are facts also where they are defaults */
     const char *data_kind; /* data set built once it is ready: "tpcb"; NULL: none */
     int64_t data_scale;    /* 1..100000 */
     int line, col;

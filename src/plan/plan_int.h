@@ -88,6 +88,15 @@ extern const char *const plan_reserved_services[];
 
 extern const char *const plan_kind_names[]; /* NULL-ended, by enum plan_kind */
 
+/* What of a service a stage can vary. `name` is what stands behind "SERVICE." in `over:`. */
+struct service_axis {
+    const char *name;
+    enum plan_axis_kind kind;
+    const char *values; /* what it takes, for the reference */
+    const char *doc;
+};
+extern const struct service_axis plan_service_axes[]; /* ended by a NULL name */
+
 /* The state of one reading. */
 struct reader {
     const char *path;
@@ -128,6 +137,28 @@ PL_MUST_CHECK enum pl_code plan_take_fields(struct reader *reader, const struct 
 /* Checks one value against the key and stores it. */
 PL_MUST_CHECK enum pl_code plan_take_param(struct reader *reader, const struct plan_key *key, const struct node *node,
                                            struct plan_params *params);
+
+/* Takes one field of a level from its node, into the level's struct. */
+PL_MUST_CHECK enum pl_code plan_take_field(struct reader *reader, const struct field *field, const struct node *node,
+                                           void *into);
+
+/* A map of settings, each checked. owner: "\"settings\"". */
+PL_MUST_CHECK enum pl_code plan_take_settings(struct reader *reader, const struct node *node, const char *owner,
+                                              const struct plan_setting **ret_settings, size_t *ret_count);
+PL_MUST_CHECK enum pl_code plan_check_setting(struct reader *reader, const struct node *key, const struct node *value);
+
+/* Refuses a name that plan_is_name does not take. what: "stage". */
+enum pl_code plan_refuse_name(struct reader *reader, const struct node *node, const char *what);
+
+/* A key of a stage or of its `over:` that its kind does not take. */
+enum pl_code plan_refuse_key(struct reader *reader, const struct plan_stage *stage, const struct node *key, bool in_over);
+
+/* The `over:` of a stage. map: the stage; index: its place among reader->plan->stages, those before it are complete. */
+PL_MUST_CHECK enum pl_code plan_take_over(struct reader *reader, const struct node *map, struct plan_stage *stages,
+                                          size_t index);
+
+/* Once all stages are known: each service is told which of its settings are varied. */
+void plan_tell_services(struct reader *reader);
 
 /* `stages:` into reader->plan. */
 PL_MUST_CHECK enum pl_code plan_take_stages(struct reader *reader, const struct node *list);

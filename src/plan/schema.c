@@ -31,6 +31,45 @@ static void put_strings(struct pl_buf *buf, const char *const *texts)
     pl_buf_put(buf, "]");
 }
 
+/* The members of a map of settings. */
+static void put_settings(struct pl_buf *buf)
+{
+    pl_buf_put(buf, "\"type\": \"object\", \"propertyNames\": {\"pattern\": \"^[a-z_][a-z0-9_.]*$\", \"not\": "
+                    "{\"anyOf\": [{\"enum\": [");
+    for (const struct owned_setting *owned = plan_owned_settings; owned->name != NULL; owned++)
+        pl_buf_printf(buf, "%s\"%s\"", owned == plan_owned_settings ? "" : ", ", owned->name);
+    pl_buf_printf(buf, "]}, {\"pattern\": \"^(?!%s$).*(", plan_secret_exception);
+    for (size_t i = 0; plan_secret_marks[i] != NULL; i++)
+        pl_buf_printf(buf, "%s%s", i == 0 ? "" : "|", plan_secret_marks[i]);
+    pl_buf_put(buf, ")\"}]}}, \"additionalProperties\": {\"type\": [\"string\", \"number\", \"boolean\"]}");
+}
+
+/* What of any service can be varied: the keys begin with its name. */
+static void put_service_axes(struct pl_buf *buf)
+{
+    static const char name[] = "^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}\\\\.";
+    static const char *const values[][2] = {
+        {"settings\\\\.[a-z_][a-z0-9_.]*$", "{\"type\": [\"string\", \"number\", \"boolean\"]}"},
+        {"version$", "{\"type\": [\"integer\", \"string\"], \"minimum\": 10, \"maximum\": 99, "
+                     "\"pattern\": \"^[1-9][0-9]$\"}"},
+        {"directory$", "{\"type\": \"string\", \"minLength\": 1}"},
+        {"data\\\\.scale$", "{\"type\": \"integer\", \"minimum\": 1, \"maximum\": 100000}"}};
+    pl_buf_printf(buf,
+                  "\n      \"%ssettings$\": {\"anyOf\": [{\"type\": \"object\", \"minProperties\": 1, "
+                  "\"additionalProperties\": {",
+                  name);
+    put_settings(buf);
+    pl_buf_printf(buf,
+                  "}}, {\"type\": \"array\", \"minItems\": 1, \"uniqueItems\": true, \"items\": "
+                  "{\"type\": \"string\", \"pattern\": \"%s\"}}]}",
+                  name_pattern);
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++)
+        pl_buf_printf(buf,
+                      ",\n      \"%s%s\": {\"anyOf\": [%s, {\"type\": \"array\", \"minItems\": 1, \"uniqueItems\": true, "
+                      "\"items\": %s}]}",
+                      name, values[i][0], values[i][1], values[i][1]);
+}
+
 static void put_level(struct pl_buf *buf, const struct level *level);
 
 /* The members of a field's schema, without the braces. */
@@ -54,14 +93,7 @@ static void put_form(struct pl_buf *buf, const struct field *field)
         put_strings(buf, field->choices);
         break;
     case FORM_SETTINGS:
-        pl_buf_put(buf, "\"type\": \"object\", \"propertyNames\": {\"pattern\": \"^[a-z_][a-z0-9_.]*$\", \"not\": "
-                        "{\"anyOf\": [{\"enum\": [");
-        for (const struct owned_setting *owned = plan_owned_settings; owned->name != NULL; owned++)
-            pl_buf_printf(buf, "%s\"%s\"", owned == plan_owned_settings ? "" : ", ", owned->name);
-        pl_buf_printf(buf, "]}, {\"pattern\": \"^(?!%s$).*(", plan_secret_exception);
-        for (size_t i = 0; plan_secret_marks[i] != NULL; i++)
-            pl_buf_printf(buf, "%s%s", i == 0 ? "" : "|", plan_secret_marks[i]);
-        pl_buf_put(buf, ")\"}]}}, \"additionalProperties\": {\"type\": [\"string\", \"number\", \"boolean\"]}");
+        put_settings(buf);
         break;
     case FORM_SCRIPTS:
         pl_buf_printf(buf,
@@ -183,6 +215,8 @@ static void put_kind(struct pl_buf *buf, enum plan_kind kind)
                   "\"additionalProperties\": false, \"properties\": {",
                   plan_kind_names[kind], name_pattern);
     put_params(buf, kind, true);
+    pl_buf_put(buf, "}, \"patternProperties\": {");
+    put_service_axes(buf);
     pl_buf_put(buf, "}},");
     put_params(buf, kind, false);
     pl_buf_put(buf, "}");

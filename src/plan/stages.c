@@ -1,4 +1,4 @@
-/* `stages:`: each stage with its kind, its parameters, and the matrix under `over:`. */
+/* `stages:`: each stage with its kind and its parameters; the matrix under `over:` is in over.c. */
 #include "plan/plan.h"
 
 #include <string.h>
@@ -48,7 +48,7 @@ static const char *takers_of(struct reader *reader, const char *name)
 }
 
 /* A key of a stage or of its `over:` that its kind does not take. */
-static enum pl_code refuse_key(struct reader *reader, const struct plan_stage *stage, const struct node *key, bool in_over)
+enum pl_code plan_refuse_key(struct reader *reader, const struct plan_stage *stage, const struct node *key, bool in_over)
 {
     const char *names[KEYS_MAX];
     const char *kind = plan_kind_name(stage->kind), *shown = plan_shown(reader->arena, key->text);
@@ -76,99 +76,11 @@ static enum pl_code take_stated(struct reader *reader, const struct node *map, s
             continue;
         const struct plan_key *key = plan_stage_key(stage->kind, name);
         if (key == NULL)
-            return refuse_key(reader, stage, map->keys[i], false);
+            return plan_refuse_key(reader, stage, map->keys[i], false);
         enum pl_code code = plan_take_param(reader, key, map->items[i], &stage->params);
         if (code != PL_OK)
             return code;
     }
-    return PL_OK;
-}
-
-/* Two spellings of one value (60s and 1m) would make two cases of one. */
-static enum pl_code refuse_repeated(struct reader *reader, const struct plan_key *key, const struct node *node,
-                                    const char *canonical, const char *const *before, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        if (strcmp(before[i], canonical) == 0) {
-            plan_fail(reader, node, "\"%s\" has the value %s twice", key->name, plan_shown(reader->arena, canonical));
-            pl_err_hint(reader->err, "Remove one of the two; to repeat a case, use \"iterations\".");
-            return reader->err->code;
-        }
-    return PL_OK;
-}
-
-static enum pl_code take_axis_values(struct reader *reader, const struct plan_key *key, const struct node *node,
-                                     struct plan_axis *axis)
-{
-    size_t count = node->type == NODE_LIST ? node->count : 1;
-    if (count == 0) {
-        plan_fail(reader, node, "\"%s\" in \"over\" has no values: the matrix is empty", key->name);
-        pl_err_hint(reader->err, "Write at least one value, such as %s: [...].", key->name);
-        return reader->err->code;
-    }
-    if (count > PL_MAX_CASES) {
-        pl_err_at(reader->err, PL_LIMIT, reader->path, node->line, node->col, "\"%s\" has %zu values, more than %d",
-                  key->name, count, PL_MAX_CASES);
-        pl_err_hint(reader->err, "Write fewer values, or several stages.");
-        return reader->err->code;
-    }
-    const char **values = pl_alloc(reader->arena, count, sizeof *values);
-    const char **canonical = pl_alloc(reader->arena, count, sizeof *canonical);
-    for (size_t i = 0; i < count; i++) {
-        struct plan_params scratch = {0};
-        const struct node *item = node->type == NODE_LIST ? node->items[i] : node;
-        enum pl_code code = plan_take_param(reader, key, item, &scratch);
-        if (code != PL_OK)
-            return code;
-        canonical[i] = plan_params_text(&scratch, key, reader->arena);
-        code = refuse_repeated(reader, key, item, canonical[i], canonical, i);
-        if (code != PL_OK)
-            return code;
-        values[i] = item->text;
-    }
-    axis->values = values;
-    axis->value_count = count;
-    return PL_OK;
-}
-
-static enum pl_code take_axis(struct reader *reader, const struct node *map, const struct node *name,
-                              const struct node *values, struct plan_stage *stage, struct plan_axis *axis)
-{
-    const struct plan_key *key = plan_stage_key(stage->kind, name->text);
-    if (key == NULL)
-        return refuse_key(reader, stage, name, true);
-    const struct node *fixed = plan_node_find(map, name->text);
-    if (fixed != NULL) {
-        plan_fail(reader, name, "\"%s\" is both varied here and fixed", name->text);
-        pl_err_hint(reader->err, "It is fixed in line %d, column %d; remove one of the two.", fixed->line, fixed->col);
-        return reader->err->code;
-    }
-    *axis = (struct plan_axis){.key = key, .line = name->line, .col = name->col};
-    enum pl_code code = take_axis_values(reader, key, values, axis);
-    if (code == PL_OK)
-        plan_params_set(&stage->params, key, axis->values[0]);
-    return code;
-}
-
-static enum pl_code take_over(struct reader *reader, const struct node *map, struct plan_stage *stage)
-{
-    const struct node *over = plan_node_find(map, "over");
-    if (over == NULL)
-        return PL_OK;
-    bool empty = over->type == NODE_SCALAR ? plan_node_is_null(over) : over->count == 0;
-    if (empty || over->type != NODE_MAP) {
-        plan_fail(reader, over, empty ? "\"over\" is empty: the matrix has no case" : "\"over\" is not a map");
-        pl_err_hint(reader->err, "Write parameters with their values, such as {iterations: [1, 2]}, or remove \"over\".");
-        return reader->err->code;
-    }
-    struct plan_axis *axes = pl_alloc(reader->arena, over->count, sizeof *axes);
-    for (size_t i = 0; i < over->count; i++) {
-        enum pl_code code = take_axis(reader, map, over->keys[i], over->items[i], stage, &axes[i]);
-        if (code != PL_OK)
-            return code;
-    }
-    stage->axes = axes;
-    stage->axis_count = over->count;
     return PL_OK;
 }
 
@@ -195,21 +107,25 @@ static enum pl_code take_defaults(struct reader *reader, const struct node *map,
     return PL_OK;
 }
 
-/* A load ends after a time or after a number of operations. */
+/* A load ends after a time, or after a number of operations in all or of each client. */
 static enum pl_code check_length(struct reader *reader, const struct node *map, const struct plan_stage *stage)
 {
-    static const char *const by_time[] = {"for", "warm_up", NULL};
-    const struct node *operations = stated(map, "operations");
-    if (operations == NULL || (operations->type == NODE_SCALAR && stage->params.operations == 0))
-        return PL_OK;
-    for (size_t i = 0; by_time[i] != NULL; i++) {
-        const struct node *other = stated(map, by_time[i]);
-        if (other == NULL)
+    static const char *const lengths[] = {"operations", "transactions", "for", "warm_up"};
+    enum { COUNTS = 2, LENGTHS = sizeof lengths / sizeof lengths[0] };
+    const int64_t counts[COUNTS] = {stage->params.operations, stage->params.transactions};
+    for (size_t i = 0; i < COUNTS; i++) {
+        const struct node *count = stated(map, lengths[i]);
+        if (count == NULL || (count->type == NODE_SCALAR && counts[i] == 0))
             continue;
-        plan_fail(reader, operations, "\"operations\" and \"%s\" cannot both be given", by_time[i]);
-        pl_err_hint(reader->err, "A load ends after a number of operations or after a time; \"%s\" is in line %d.",
-                    by_time[i], other->line);
-        return reader->err->code;
+        for (size_t k = i + 1; k < LENGTHS; k++) {
+            const struct node *other = stated(map, lengths[k]);
+            if (other == NULL || (k < COUNTS && other->type == NODE_SCALAR && counts[k] == 0))
+                continue;
+            plan_fail(reader, count, "\"%s\" and \"%s\" cannot both be given", lengths[i], lengths[k]);
+            pl_err_hint(reader->err, "A load ends after a number of operations or after a time; \"%s\" is in line %d.",
+                        lengths[k], other->line);
+            return reader->err->code;
+        }
     }
     return PL_OK;
 }
@@ -247,7 +163,7 @@ static enum pl_code take_stage(struct reader *reader, const struct node *node, s
     if (code == PL_OK)
         code = take_stated(reader, node, stage);
     if (code == PL_OK)
-        code = take_over(reader, node, stage);
+        code = plan_take_over(reader, node, stages, index);
     if (code == PL_OK)
         code = take_defaults(reader, node, stage);
     return code == PL_OK ? check_length(reader, node, stage) : code;
@@ -276,5 +192,6 @@ enum pl_code plan_take_stages(struct reader *reader, const struct node *list)
     }
     plan->stages = stages;
     plan->stage_count = list->count;
+    plan_tell_services(reader);
     return PL_OK;
 }

@@ -53,6 +53,15 @@ void ledger_add(struct ledger *into, const struct ledger *from)
     into->never_started += from->never_started;
 }
 
+void attempts_add(struct attempts *into, const struct attempts *from)
+{
+    into->retried += from->retried;
+    into->retries += from->retries;
+    into->serialization += from->serialization;
+    into->deadlock += from->deadlock;
+    into->above_limit += from->above_limit;
+}
+
 bool ledger_balances(const struct ledger *ledger)
 {
     const int64_t ends[] = {ledger->completed, ledger->failed, ledger->skipped, ledger->expired, ledger->unfinished};

@@ -67,7 +67,7 @@ struct trial_row {
     int64_t connect_start_ns, connect_end_ns; /* all clients connected and prepared */
     int64_t warm_up_start_ns, measure_start_ns, measure_end_ns, drain_end_ns;
     int clients, clients_lost, workers;
-    const char *event_loop; /* "epoll", "virtual", "" when the trial had no load */
+    const char *event_loop; /* "epoll", "epoll, sends by io_uring", "" when the trial had no load */
 };
 
 /* due = completed + failed + skipped + expired + unfinished, for every script and in total, at the end of a trial.
@@ -85,6 +85,15 @@ void ledger_add(struct ledger *into, const struct ledger *from);
 /* False also when a count is negative, when never_started > unfinished, or when the sum leaves int64. */
 bool ledger_balances(const struct ledger *ledger);
 
+/* What became of operations beyond the ledger's columns; counted in the slice in which the operation ended. */
+struct attempts {
+    int64_t retried;                 /* operations that took more than one try, however they ended */
+    int64_t retries;                 /* tries beyond each operation's first */
+    int64_t serialization, deadlock; /* of ledger.failed: SQLSTATE 40001, 40P01; the others failed otherwise */
+    int64_t above_limit;             /* of ledger.completed: response above the load's latency limit */
+};
+void attempts_add(struct attempts *into, const struct attempts *from);
+
 /* What the load recorded in one interval. An operation belongs to the phase in which it was DUE (due_in); the slice in
  * which it is counted as completed lies in the phase `during`. So throughput of the measured window is the sum of
  * `completed` over slices with during = MEASURE, and the latencies of the window are the histograms with due_in = MEASURE.
@@ -96,6 +105,8 @@ struct slice {
     int script;           /* index into the trial's mix, see case/stage params "script" */
     int step;             /* -1: the whole operation; else the index among the program's I/O steps */
     struct ledger ledger; /* for a step only completed and failed are used */
+    struct attempts attempts; /* for a step only retries (tries of the operation that this step ended), serialization and
+                                 deadlock */
     const struct hist *response, *service, *lateness; /* ns; steps have only service; NULL = absent */
 };
 
@@ -104,6 +115,24 @@ struct script_row {
     int64_t case_id;
     int script, step; /* step -1 names the script itself */
     const char *name; /* "tpcb-like"; for a step its text, shortened */
+};
+
+/* One operation that has ended, for logs. Pushed only when the load was asked to. */
+enum operation_end {
+    OPERATION_COMPLETED,
+    OPERATION_SKIPPED,
+    OPERATION_SERIALIZATION,
+    OPERATION_DEADLOCK,
+    OPERATION_FAILED
+};
+
+struct operation {
+    int64_t due_ns, sent_ns, done_ns; /* monotonic; sent_ns 0: nothing was sent; done_ns: when it ended or was skipped */
+    int64_t number;                   /* of the client's operations that have ended, from 1 */
+    int32_t client;                   /* of the whole load, from 0 */
+    int32_t retries;
+    int16_t script;
+    uint8_t end; /* enum operation_end */
 };
 
 enum metric_kind { METRIC_GAUGE, METRIC_COUNTER }; /* a counter only grows; rates are differences of it */

@@ -61,6 +61,33 @@ const char *param_value(const struct param *params, size_t count, const char *na
     return NULL;
 }
 
+/* What stands behind "SERVICE." in a parameter's name; NULL when it is of something else. */
+static const char *name_within(const struct param *param, const char *service)
+{
+    size_t length = strlen(service);
+    return strncmp(param->name, service, length) == 0 && param->name[length] == '.' ? param->name + length + 1 : NULL;
+}
+
+const char *param_scope(const struct param *params, size_t count, const char *service, struct pl_arena *arena)
+{
+    const char *scope = service, *last = "";
+    for (size_t round = 0; round < count; round++) {
+        const char *next = NULL, *value = NULL;
+        for (size_t i = 0; i < count; i++) {
+            const char *name = name_within(&params[i], service);
+            if (name == NULL || strcmp(name, last) <= 0 || (next != NULL && strcmp(name, next) >= 0))
+                continue;
+            next = name;
+            value = params[i].value;
+        }
+        if (next == NULL)
+            break;
+        scope = pl_format(arena, "%s %s=%s", scope, next, value);
+        last = next;
+    }
+    return scope;
+}
+
 static bool sample_before(const struct sample *sample, int64_t trial_id, int64_t metric_id)
 {
     return sample->trial_id < trial_id || (sample->trial_id == trial_id && sample->metric_id < metric_id);

@@ -42,6 +42,10 @@ const struct trial_row *study_trial(const struct study *study, int64_t id);
 const struct metric *study_metric(const struct study *study, const char *source, const char *name);
 const char *param_value(const struct param *params, size_t count, const char *name);
 
+/* The scope of the facts of a service in a case that varies it: "db", or "db data.scale=10 settings=custom" (by name,
+ * whatever the order of the parameters "db.data.scale", "db.settings" is). In the arena. */
+const char *param_scope(const struct param *params, size_t count, const char *service, struct pl_arena *arena);
+
 /* The samples of one metric in one trial: pointer to the first and their count (contiguous by the sort order above). NULL
  * and 0 when there are none. Binary search. */
 const struct sample *study_samples(const struct study *study, int64_t trial_id, int64_t metric_id, size_t *ret_count);

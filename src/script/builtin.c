@@ -45,3 +45,13 @@ const char *builtin_script(const char *name)
             return builtin_texts[i];
     return NULL;
 }
+
+const char *builtin_script_title(const char *name)
+{
+    static const char *const titles[] = {"<builtin: TPC-B (sort of)>", "<builtin: simple update>",
+                                         "<builtin: select only>"};
+    for (size_t i = 0; builtin_script_names[i] != NULL; i++)
+        if (strcmp(builtin_script_names[i], name) == 0)
+            return titles[i];
+    return NULL;
+}

@@ -1,113 +1,122 @@
 /* The four distributions. */
 #include "script/draw_int.h"
 
+#include <assert.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/ban.h"
 
-static const char *draw_check_range(int64_t low, int64_t high)
+int64_t draw_uniform(struct pl_rng *rng, int64_t low, int64_t high)
 {
-    if (low > high)
-        return "the lower bound of a random range is above its upper bound";
-    if ((uint64_t)high - (uint64_t)low > INT64_MAX - 1)
-        return "a random range is wider than 2^63";
-    return NULL;
-}
-
-const char *draw_uniform(struct pl_rng *rng, int64_t low, int64_t high, int64_t *ret_value)
-{
-    const char *wrong = draw_check_range(low, high);
-    if (wrong == NULL)
-        *ret_value = pl_rng_range(rng, low, high);
-    return wrong;
+    return pl_rng_range(rng, low, high);
 }
 
 /* The slot of [low, high] that a fraction in [0, 1) falls into. */
 static int64_t draw_slot(int64_t low, int64_t high, double fraction)
 {
-    double slots = (double)((uint64_t)high - (uint64_t)low) + 1;
-    uint64_t slot = (uint64_t)(fraction * slots);
     uint64_t last = (uint64_t)high - (uint64_t)low;
+    uint64_t slot = (uint64_t)(fraction * ((double)last + 1));
     return (int64_t)((uint64_t)low + (slot < last ? slot : last));
 }
 
-const char *draw_exponential(struct pl_rng *rng, int64_t low, int64_t high, double parameter, int64_t *ret_value)
+int64_t draw_exponential(struct pl_rng *rng, int64_t low, int64_t high, double shape)
 {
-    const char *wrong = draw_check_range(low, high);
-    if (wrong != NULL)
-        return wrong;
-    if (!(parameter > 0))
-        return "the parameter of random_exponential must be above 0";
-    double cut = -expm1(-parameter); /* 1 - exp(-parameter) */
-    double fraction = -log1p(-cut * pl_rng_unit(rng)) / parameter;
-    *ret_value = draw_slot(low, high, fraction);
-    return NULL;
+    double cut = -expm1(-shape); /* 1 - exp(-shape) */
+    return draw_slot(low, high, -log1p(-cut * pl_rng_unit(rng)) / shape);
 }
 
-const char *draw_gaussian(struct pl_rng *rng, int64_t low, int64_t high, double parameter, int64_t *ret_value)
+int64_t draw_gaussian(struct pl_rng *rng, int64_t low, int64_t high, double shape)
 {
-    const char *wrong = draw_check_range(low, high);
-    if (wrong != NULL)
-        return wrong;
-    if (!(parameter >= 2.0))
-        return "the parameter of random_gaussian must be at least 2.0";
     double deviate;
     do {
         double radius = sqrt(-2.0 * log1p(-pl_rng_unit(rng)));
         deviate = radius * sin(2.0 * M_PI * pl_rng_unit(rng));
-    } while (deviate < -parameter || deviate >= parameter);
-    *ret_value = draw_slot(low, high, (deviate + parameter) / (2.0 * parameter));
-    return NULL;
+    } while (deviate < -shape || deviate >= shape);
+    return draw_slot(low, high, (deviate + shape) / (2.0 * shape));
 }
 
-/* (exp(x) - 1) / x and log1p(x) / x, also where x is close to 0. */
-static double expm1_over(double x)
-{
-    return fabs(x) > 1e-8 ? expm1(x) / x : 1 + x / 2 * (1 + x / 3);
-}
+/* ---- Zipf ---- */
 
-static double log1p_over(double x)
-{
-    return fabs(x) > 1e-8 ? log1p(x) / x : 1 - x * (0.5 - x / 3);
-}
+/* The law of one (n, s). A draw inverts the integral H of x^-s at a uniform point and rounds; it is kept when it lies in
+ * the part of the hat that the law fills. `limits` holds the border for the numbers that are drawn most; others compute it.
+ */
+enum { ZIPF_LIMITS = 64, ZIPF_LAWS = 8 };
+struct zipf {
+    double n, s;
+    double one_minus_s, inverse; /* 1 - s, 1 / (1 - s) */
+    double first, width;         /* the points go from first + width down to first */
+    double shift;                /* k - x at most this much: kept without a further look */
+    bool is_set, is_log;         /* is_log: s is so close to 1 that the limit law is right to 1e-9 and better */
+    double limits[ZIPF_LIMITS];
+};
 
-/* The integral of x^-s from 1 to x, and its inverse; exact in the limit s = 1. */
-static double zipf_integral(double x, double s)
+/* Of this thread: scripts draw from few laws, again and again. */
+static _Thread_local struct zipf zipf_laws[ZIPF_LAWS];
+
+static double zipf_integral(const struct zipf *law, double x)
 {
     double log_x = log(x);
-    return expm1_over((1 - s) * log_x) * log_x;
+    return law->is_log ? log_x : expm1(law->one_minus_s * log_x) * law->inverse;
 }
 
-static double zipf_integral_inverse(double y, double s)
+/* log(1 + t) is exact enough where t is not small; where it is, for s near 1, log1p keeps what is left of it. */
+static double zipf_inverse(const struct zipf *law, double y)
 {
-    double t = y * (1 - s);
-    if (t < -1)
-        t = -1; /* only by rounding */
-    return exp(log1p_over(t) * y);
+    if (law->is_log)
+        return exp(y);
+    double t = y * law->one_minus_s;
+    if (t <= -1)
+        return law->n + 0.5; /* only by rounding */
+    return exp((fabs(t) < 1e-3 ? log1p(t) : log(1 + t)) * law->inverse);
 }
 
-const char *draw_zipfian(struct pl_rng *rng, int64_t low, int64_t high, double exponent, int64_t *ret_value)
+/* Points at or above it belong to k. */
+static double zipf_limit(const struct zipf *law, double k)
 {
-    const char *wrong = draw_check_range(low, high);
-    if (wrong != NULL)
-        return wrong;
-    if (!(exponent >= 0) || !isfinite(exponent))
-        return "the parameter of random_zipfian must be at least 0";
-    double n = (double)((uint64_t)high - (uint64_t)low) + 1;
-    double first = zipf_integral(1.5, exponent) - 1;
-    double last = zipf_integral(n + 0.5, exponent);
-    double shift = 2 - zipf_integral_inverse(zipf_integral(2.5, exponent) - exp(-exponent * log(2.0)), exponent);
-    double k;
+    return zipf_integral(law, k + 0.5) - exp(-law->s * log(k));
+}
+
+static void zipf_init(struct zipf *law, double n, double s)
+{
+    *law = (struct zipf){.n = n, .s = s, .is_set = true, .one_minus_s = 1 - s};
+    law->is_log = fabs(law->one_minus_s) < 1e-12;
+    law->inverse = law->is_log ? 0 : 1 / law->one_minus_s;
+    law->first = zipf_integral(law, 1.5) - 1;
+    law->width = zipf_integral(law, n + 0.5) - law->first;
+    law->shift = 2 - zipf_inverse(law, zipf_limit(law, 2));
+    for (int k = 1; k <= ZIPF_LIMITS; k++)
+        law->limits[k - 1] = zipf_limit(law, k);
+}
+
+static const struct zipf *zipf_law(double n, double s)
+{
+    union {
+        double d;
+        uint64_t bits;
+    } of_n = {.d = n}, of_s = {.d = s};
+    uint64_t mixed = (of_n.bits ^ of_s.bits * 3) * UINT64_C(0x9e3779b97f4a7c15);
+    struct zipf *law = &zipf_laws[mixed >> 61];
+    if (!law->is_set || law->n != n || law->s != s)
+        zipf_init(law, n, s);
+    return law;
+}
+
+int64_t draw_zipfian(struct pl_rng *rng, int64_t low, int64_t high, double shape)
+{
+    uint64_t last = (uint64_t)high - (uint64_t)low;
+    if (shape == 0 || last == 0)
+        return pl_rng_range(rng, low, high);
+    const struct zipf *law = zipf_law((double)last + 1, shape);
     for (;;) {
-        double u = last + pl_rng_unit(rng) * (first - last);
-        double x = zipf_integral_inverse(u, exponent);
-        k = floor(x + 0.5);
-        k = k < 1 ? 1 : k > n ? n : k;
-        if (k - x <= shift || u >= zipf_integral(k + 0.5, exponent) - exp(-exponent * log(k)))
-            break;
+        double point = law->first + law->width * (1 - pl_rng_unit(rng));
+        double x = zipf_inverse(law, point);
+        double k = fmin(x, law->n) + 0.5;
+        k = k < 1 ? 1 : k < 0x1p52 ? (double)(int64_t)k : k; /* above, doubles are whole */
+        if (k - x > law->shift && point < (k <= ZIPF_LIMITS ? law->limits[(int)k - 1] : zipf_limit(law, k)))
+            continue;
+        uint64_t slot = (uint64_t)(k - 1);
+        return (int64_t)((uint64_t)low + (slot < last ? slot : last));
     }
-    uint64_t slot = (uint64_t)(k - 1), top = (uint64_t)high - (uint64_t)low;
-    *ret_value = (int64_t)((uint64_t)low + (slot < top ? slot : top));
-    return NULL;
 }

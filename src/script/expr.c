@@ -1,568 +1,395 @@
-/* Expressions of \set: precedence climbing into postfix code, run on a small stack. */
+/* The parser of expressions: precedence climbing. From loose to tight: OR; AND; NOT; IS, ISNULL, NOTNULL; comparisons
+ * (which do not chain); | # & << >> ~; + -; * / %; the signs. */
 #include "script/expr_int.h"
 
 #include <assert.h>
-#include <math.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
-#include "base/num.h"
-#include "script/draw_int.h"
+#include "script/names_int.h"
+#include "script/token_int.h"
 
 #include "base/ban.h"
 
-enum { EXPR_STACK = 64, EXPR_NESTING = 100, EXPR_ARGUMENTS = 3 };
-
-/* args[0 .. arity) in, one value out; NULL or what is wrong. */
-typedef const char *expr_function(const struct value *args, struct pl_rng *rng, struct value *ret_value);
-
-struct function {
-    const char *name;
-    int arity;
-    expr_function *run;
-};
-
-enum op_kind { OP_CONSTANT, OP_VARIABLE, OP_CALL };
-
-struct op {
-    enum op_kind kind;
-    struct value constant;
-    int variable;
-    const struct function *function;
-};
-
-struct expr {
-    const struct op *ops;
-    size_t count;
-};
-
-/* ---- values ---- */
-
-static struct value value_int(int64_t i)
-{
-    return (struct value){.type = VALUE_INT, .i = i};
-}
-
-static struct value value_double(double d)
-{
-    return (struct value){.type = VALUE_DOUBLE, .d = d};
-}
-
-static bool is_number(const struct value *value)
-{
-    return value->type == VALUE_INT || value->type == VALUE_DOUBLE;
-}
-
-static double as_double(const struct value *value)
-{
-    return value->type == VALUE_INT ? (double)value->i : value->d;
-}
-
-/* A double takes part as an integer only when it is one in range: rounding is the script's business. */
-static const char *as_int(const struct value *value, int64_t *ret_int)
-{
-    if (value->type == VALUE_INT) {
-        *ret_int = value->i;
-        return NULL;
-    }
-    if (value->type != VALUE_DOUBLE)
-        return "a number is needed here";
-    if (!(value->d >= -9223372036854775808.0 && value->d < 9223372036854775808.0))
-        return "a double is out of the range of integers";
-    *ret_int = (int64_t)rint(value->d);
-    return NULL;
-}
-
-/* ---- operators and functions ---- */
-
-enum arithmetic { ADD, SUBTRACT, MULTIPLY, DIVIDE, MODULO };
-
-static const char *int_divide(enum arithmetic what, int64_t a, int64_t b, struct value *ret_value)
-{
-    if (b == 0)
-        return "division by zero";
-    if (b == -1) { /* the one case that overflows */
-        if (what == DIVIDE && a == INT64_MIN)
-            return "integer overflow";
-        *ret_value = value_int(what == DIVIDE ? -a : 0);
-        return NULL;
-    }
-    *ret_value = value_int(what == DIVIDE ? a / b : a % b);
-    return NULL;
-}
-
-static const char *int_arithmetic(enum arithmetic what, int64_t a, int64_t b, struct value *ret_value)
-{
-    int64_t result = 0;
-    bool overflow = false;
-    switch (what) {
-    case ADD:
-        overflow = __builtin_add_overflow(a, b, &result);
-        break;
-    case SUBTRACT:
-        overflow = __builtin_sub_overflow(a, b, &result);
-        break;
-    case MULTIPLY:
-        overflow = __builtin_mul_overflow(a, b, &result);
-        break;
-    case DIVIDE:
-    case MODULO:
-        return int_divide(what, a, b, ret_value);
-    }
-    if (overflow)
-        return "integer overflow";
-    *ret_value = value_int(result);
-    return NULL;
-}
-
-static const char *arithmetic(enum arithmetic what, const struct value *args, struct value *ret_value)
-{
-    if (!is_number(&args[0]) || !is_number(&args[1]))
-        return "arithmetic needs numbers";
-    if (args[0].type == VALUE_INT && args[1].type == VALUE_INT)
-        return int_arithmetic(what, args[0].i, args[1].i, ret_value);
-    double a = as_double(&args[0]), b = as_double(&args[1]);
-    switch (what) {
-    case ADD:
-        *ret_value = value_double(a + b);
-        return NULL;
-    case SUBTRACT:
-        *ret_value = value_double(a - b);
-        return NULL;
-    case MULTIPLY:
-        *ret_value = value_double(a * b);
-        return NULL;
-    case DIVIDE:
-        if (b == 0)
-            return "division by zero";
-        *ret_value = value_double(a / b);
-        return NULL;
-    case MODULO:
-        break;
-    }
-    return "% needs integers";
-}
-
-#define ARITHMETIC_FUNCTION(name, what)                                                                                    \
-    static const char *name(const struct value *args, struct pl_rng *rng, struct value *ret_value)                         \
-    {                                                                                                                      \
-        (void)rng;                                                                                                         \
-        return arithmetic(what, args, ret_value);                                                                          \
-    }
-ARITHMETIC_FUNCTION(run_add, ADD)
-ARITHMETIC_FUNCTION(run_subtract, SUBTRACT)
-ARITHMETIC_FUNCTION(run_multiply, MULTIPLY)
-ARITHMETIC_FUNCTION(run_divide, DIVIDE)
-ARITHMETIC_FUNCTION(run_modulo, MODULO)
-
-static const char *run_negate(const struct value *args, struct pl_rng *rng, struct value *ret_value)
-{
-    (void)rng;
-    const struct value pair[] = {value_int(0), args[0]};
-    if (args[0].type == VALUE_DOUBLE) { /* 0 - 0.0 would lose the sign */
-        *ret_value = value_double(-args[0].d);
-        return NULL;
-    }
-    return arithmetic(SUBTRACT, pair, ret_value);
-}
-
-static const char *run_abs(const struct value *args, struct pl_rng *rng, struct value *ret_value)
-{
-    if (!is_number(&args[0]))
-        return "abs needs a number";
-    if (args[0].type == VALUE_INT ? args[0].i < 0 : args[0].d < 0)
-        return run_negate(args, rng, ret_value);
-    *ret_value = args[0];
-    return NULL;
-}
-
-static const char *extreme(const struct value *args, double sign, struct value *ret_value)
-{
-    if (!is_number(&args[0]) || !is_number(&args[1]))
-        return "least and greatest need numbers";
-    if (args[0].type == VALUE_INT && args[1].type == VALUE_INT)
-        *ret_value = (sign > 0) == (args[0].i >= args[1].i) ? args[0] : args[1];
-    else
-        *ret_value = value_double(sign * fmax(sign * as_double(&args[0]), sign * as_double(&args[1])));
-    return NULL;
-}
-
-static const char *run_greatest(const struct value *args, struct pl_rng *rng, struct value *ret_value)
-{
-    (void)rng;
-    return extreme(args, 1, ret_value);
-}
-
-static const char *run_least(const struct value *args, struct pl_rng *rng, struct value *ret_value)
-{
-    (void)rng;
-    return extreme(args, -1, ret_value);
-}
-
-static const char *run_int(const struct value *args, struct pl_rng *rng, struct value *ret_value)
-{
-    (void)rng;
-    int64_t i;
-    const char *wrong = as_int(&args[0], &i);
-    if (wrong == NULL)
-        *ret_value = value_int(i);
-    return wrong;
-}
-
-static const char *run_double(const struct value *args, struct pl_rng *rng, struct value *ret_value)
-{
-    (void)rng;
-    if (!is_number(&args[0]))
-        return "double needs a number";
-    *ret_value = value_double(as_double(&args[0]));
-    return NULL;
-}
-
-#define REAL_FUNCTION(name, call)                                                                                          \
-    static const char *run_##name(const struct value *args, struct pl_rng *rng, struct value *ret_value)                   \
-    {                                                                                                                      \
-        (void)rng;                                                                                                         \
-        if (!is_number(&args[0]))                                                                                          \
-            return #name " needs a number";                                                                                \
-        *ret_value = value_double(call(as_double(&args[0])));                                                              \
-        return NULL;                                                                                                       \
-    }
-REAL_FUNCTION(exp, exp)
-REAL_FUNCTION(ln, log)
-REAL_FUNCTION(sqrt, sqrt)
-
-static const char *run_pi(const struct value *args, struct pl_rng *rng, struct value *ret_value)
-{
-    (void)args;
-    (void)rng;
-    *ret_value = value_double(M_PI);
-    return NULL;
-}
-
-static const char *run_power(const struct value *args, struct pl_rng *rng, struct value *ret_value)
-{
-    (void)rng;
-    if (!is_number(&args[0]) || !is_number(&args[1]))
-        return "power needs numbers";
-    *ret_value = value_double(pow(as_double(&args[0]), as_double(&args[1])));
-    return NULL;
-}
-
-static const char *run_random(const struct value *args, struct pl_rng *rng, struct value *ret_value)
-{
-    int64_t low, high, drawn;
-    const char *wrong;
-    if ((wrong = as_int(&args[0], &low)) != NULL || (wrong = as_int(&args[1], &high)) != NULL ||
-        (wrong = draw_uniform(rng, low, high, &drawn)) != NULL)
-        return wrong;
-    *ret_value = value_int(drawn);
-    return NULL;
-}
-
-typedef const char *draw_function(struct pl_rng *rng, int64_t low, int64_t high, double parameter, int64_t *ret_value);
-
-static const char *draw_shaped(draw_function *draw, const struct value *args, struct pl_rng *rng, struct value *ret_value)
-{
-    int64_t low, high, drawn;
-    const char *wrong;
-    if (!is_number(&args[2]))
-        return "the parameter of a distribution must be a number";
-    if ((wrong = as_int(&args[0], &low)) != NULL || (wrong = as_int(&args[1], &high)) != NULL ||
-        (wrong = draw(rng, low, high, as_double(&args[2]), &drawn)) != NULL)
-        return wrong;
-    *ret_value = value_int(drawn);
-    return NULL;
-}
-
-#define DRAW_FUNCTION(law)                                                                                                 \
-    static const char *run_##law(const struct value *args, struct pl_rng *rng, struct value *ret_value)                    \
-    {                                                                                                                      \
-        return draw_shaped(draw_##law, args, rng, ret_value);                                                              \
-    }
-DRAW_FUNCTION(exponential)
-DRAW_FUNCTION(gaussian)
-DRAW_FUNCTION(zipfian)
-
-static const struct function operators[] = {
-    {"+", 2, run_add}, {"-", 2, run_subtract}, {"*", 2, run_multiply}, {"/", 2, run_divide}, {"%", 2, run_modulo}};
-static const struct function negation = {"-", 1, run_negate};
-
-static const struct function functions[] = {{"abs", 1, run_abs},
-                                            {"double", 1, run_double},
-                                            {"exp", 1, run_exp},
-                                            {"greatest", 2, run_greatest},
-                                            {"int", 1, run_int},
-                                            {"least", 2, run_least},
-                                            {"ln", 1, run_ln},
-                                            {"mod", 2, run_modulo},
-                                            {"pi", 0, run_pi},
-                                            {"pow", 2, run_power},
-                                            {"power", 2, run_power},
-                                            {"random", 2, run_random},
-                                            {"random_exponential", 3, run_exponential},
-                                            {"random_gaussian", 3, run_gaussian},
-                                            {"random_zipfian", 3, run_zipfian},
-                                            {"sqrt", 1, run_sqrt}};
-
-/* ---- parser ---- */
+enum { LEVEL_OR = 1, LEVEL_AND, LEVEL_NOT, LEVEL_IS, LEVEL_COMPARE, LEVEL_BITS, LEVEL_SUM, LEVEL_PRODUCT, LEVEL_SIGN };
 
 struct parser {
-    const struct expr_source *source;
-    const struct expr_names *names;
-    struct pl_arena *arena;
-    struct pl_err *err;
-    size_t pos;
+    struct compiler *c;
+    struct meta *meta;
+    struct token token; /* the next one */
     struct op *ops;
     size_t count, capacity;
     int depth, nesting; /* of the stack; of the text */
 };
 
-PL_PRINTF(3, 4) static enum pl_code parser_fail(struct parser *parser, size_t pos, const char *fmt, ...)
+/* ---- errors and tokens ---- */
+
+static enum pl_code parser_fail(struct parser *parser, const char *what, const struct token *name)
 {
-    char what[300];
-    va_list args;
-    va_start(args, fmt);
-    vsnprintf(what, sizeof what, fmt, args);
-    va_end(args);
-    const struct expr_source *source = parser->source;
-    return pl_err_at(parser->err, PL_INPUT, source->file, source->line, source->col + (int)pos, "%s", what);
+    const struct token *token = &parser->token;
+    size_t place = token->end > token->start ? token->end - 1 : token->end;
+    if (name == NULL)
+        return compile_fail(parser->c, PL_INPUT, parser->meta->start, place, "%s in command \"%s\"", what,
+                            parser->meta->name);
+    return compile_fail(parser->c, PL_INPUT, parser->meta->start, place, "%s (%.*s) in command \"%s\"", what,
+                        (int)(name->end - name->start), parser->c->text + name->start, parser->meta->name);
 }
 
-static char parser_peek(struct parser *parser)
+static enum pl_code parser_syntax(struct parser *parser)
 {
-    const struct expr_source *source = parser->source;
-    while (parser->pos < source->length && strchr(" \t\r\n\f\v", source->text[parser->pos]) != NULL)
-        parser->pos++;
-    return parser->pos < source->length ? source->text[parser->pos] : '\0';
+    return parser_fail(parser, "syntax error", NULL);
 }
 
-/* Adds an operation; `pops` values are taken from the stack and one is put. */
-static enum pl_code parser_emit(struct parser *parser, struct op op, int pops)
+static enum pl_code parser_step(struct parser *parser)
+{
+    return token_next(parser->c, parser->meta, &parser->token);
+}
+
+static enum pl_code parser_expect(struct parser *parser, enum token_kind kind)
+{
+    return parser->token.kind == kind ? parser_step(parser) : parser_syntax(parser);
+}
+
+/* ---- code ---- */
+
+/* Adds an operation that takes `pops` values and puts `pushes`. */
+static enum pl_code parser_emit(struct parser *parser, struct op op, int pops, int pushes)
 {
     parser->ops =
-        pl_grow(parser->arena, parser->ops, parser->count, parser->count + 1, sizeof *parser->ops, &parser->capacity);
+        pl_grow(parser->c->arena, parser->ops, parser->count, parser->count + 1, sizeof *parser->ops, &parser->capacity);
     parser->ops[parser->count++] = op;
-    parser->depth += 1 - pops;
-    if (parser->depth > EXPR_STACK)
-        return parser_fail(parser, parser->pos, "the expression is too deep");
-    return PL_OK;
+    parser->depth += pushes - pops;
+    return parser->depth > EXPR_STACK - EXPR_ARGUMENTS ? parser_fail(parser, "expression too deep", NULL) : PL_OK;
 }
 
-static enum pl_code parse_sum(struct parser *parser);
-
-static enum pl_code parse_number(struct parser *parser)
+static enum pl_code parser_call(struct parser *parser, const struct function *function, int count)
 {
-    const char *text = parser->source->text + parser->pos;
-    size_t length = 0, left = parser->source->length - parser->pos;
-    while (length < left && (expr_is_name_char(text[length]) || text[length] == '.' ||
-                             ((text[length] == '+' || text[length] == '-') && (text[length - 1] | 32) == 'e')))
-        length++;
-    struct op op = {.kind = OP_CONSTANT};
-    int64_t i;
-    double d;
-    if (pl_num_i64(text, length, &i) == PL_NUM_OK)
-        op.constant = value_int(i);
-    else if (pl_num_f64(text, length, &d) == PL_NUM_OK && memchr(text, '_', length) == NULL)
-        op.constant = value_double(d);
-    else
-        return parser_fail(parser, parser->pos, "\"%s\" is not a number in the range of 64 bits",
-                           pl_strndup(parser->arena, text, length));
-    parser->pos += length;
-    return parser_emit(parser, op, 0);
+    return parser_emit(parser, (struct op){.kind = OP_CALL, .count = count, .function = function}, count, 1);
 }
 
-static size_t parser_name_length(const struct parser *parser)
+static enum pl_code parser_constant(struct parser *parser, struct value value)
 {
-    size_t end = parser->pos;
-    while (end < parser->source->length && expr_is_name_char(parser->source->text[end]))
-        end++;
-    return end - parser->pos;
+    return parser_emit(parser, (struct op){.kind = OP_CONSTANT, .constant = value}, 0, 1);
 }
+
+/* Lets the jump at `at` go on at the next operation. */
+static void parser_land(struct parser *parser, size_t at)
+{
+    parser->ops[at].target = (uint32_t)parser->count;
+}
+
+/* ---- the grammar ---- */
+
+static enum pl_code parse_expr(struct parser *parser, int level);
 
 static enum pl_code parse_variable(struct parser *parser)
 {
-    size_t start = parser->pos++;
-    size_t length = parser_name_length(parser);
-    const char *name = parser->source->text + parser->pos;
-    if (length == 0 || !expr_is_name_start(name[0]))
-        return parser_fail(parser, start, "a variable name must follow \":\"");
-    int variable = expr_name_find(parser->names, name, length);
-    if (variable < 0 || !parser->names->is_set[variable])
-        return parser_fail(parser, start, "variable \"%s\" is used before it is set",
-                           pl_strndup(parser->arena, name, length));
-    parser->pos += length;
-    return parser_emit(parser, (struct op){.kind = OP_VARIABLE, .variable = variable}, 0);
-}
-
-static const struct function *function_find(const char *name, size_t length)
-{
-    for (size_t i = 0; i < sizeof functions / sizeof functions[0]; i++)
-        if (strlen(functions[i].name) == length && memcmp(functions[i].name, name, length) == 0)
-            return &functions[i];
-    return NULL;
+    const struct token *token = &parser->token;
+    struct op op = {.kind = OP_VARIABLE};
+    enum pl_code code = compile_variable(parser->c, parser->meta->start, token->start, parser->c->text + token->start + 1,
+                                         token->end - token->start - 1, &op.variable);
+    if (code == PL_OK)
+        code = parser_emit(parser, op, 0, 1);
+    return code == PL_OK ? parser_step(parser) : code;
 }
 
 static enum pl_code parse_arguments(struct parser *parser, int *ret_count)
 {
     *ret_count = 0;
-    if (parser_peek(parser) == ')') {
-        parser->pos++;
+    if (parser->token.kind == TOKEN_CLOSE)
         return PL_OK;
-    }
     for (;;) {
-        enum pl_code code = parse_sum(parser);
+        enum pl_code code = parse_expr(parser, LEVEL_OR);
+        ++*ret_count;
+        if (code != PL_OK || parser->token.kind != TOKEN_COMMA)
+            return code;
+        if (*ret_count == EXPR_ARGUMENTS)
+            return parser_fail(parser, "too many function arguments, maximum is 16", NULL);
+        code = parser_step(parser);
         if (code != PL_OK)
             return code;
-        ++*ret_count;
-        char next = parser_peek(parser);
-        if (next != ',' && next != ')')
-            return parser_fail(parser, parser->pos, "\",\" or \")\" is missing");
-        parser->pos++;
-        if (next == ')')
-            return PL_OK;
     }
+}
+
+static enum pl_code parser_check_count(struct parser *parser, const struct function *function, int count,
+                                       const struct token *name)
+{
+    if (count == 0 && function->least == 1 && function->most == EXPR_ARGUMENTS)
+        return parser_fail(parser, "at least one argument expected", name);
+    if (count < function->least || count > function->most)
+        return parser_fail(parser, "unexpected number of arguments", name);
+    return PL_OK;
+}
+
+/* hash(x) is hash(x, :default_seed). */
+static enum pl_code parse_default_seed(struct parser *parser, size_t place)
+{
+    static const char seed[] = "default_seed";
+    struct op op = {.kind = OP_VARIABLE};
+    enum pl_code code = compile_variable(parser->c, parser->meta->start, place, seed, strlen(seed), &op.variable);
+    return code == PL_OK ? parser_emit(parser, op, 0, 1) : code;
 }
 
 static enum pl_code parse_call(struct parser *parser)
 {
-    size_t start = parser->pos, length = parser_name_length(parser);
-    const char *name = pl_strndup(parser->arena, parser->source->text + start, length);
-    const struct function *function = function_find(name, length);
-    if (function == NULL) {
-        parser_fail(parser, start, "there is no function \"%s\"", name);
-        pl_err_hint(parser->err, "The functions are abs, double, exp, greatest, int, least, ln, mod, pi, power, random, "
-                                 "random_exponential, random_gaussian, random_zipfian and sqrt.");
-        return parser->err->code;
-    }
-    parser->pos += length;
-    if (parser_peek(parser) != '(')
-        return parser_fail(parser, parser->pos, "\"(\" is missing after \"%s\"", name);
-    parser->pos++;
+    struct token name = parser->token;
+    const struct function *function = expr_function_find(parser->c->text + name.start, name.end - name.start);
+    if (function == NULL)
+        return parser_fail(parser, "unexpected function name", &name);
     int count;
-    enum pl_code code = parse_arguments(parser, &count);
+    enum pl_code code = parser_step(parser);
+    if (code == PL_OK)
+        code = parser_expect(parser, TOKEN_OPEN);
+    if (code == PL_OK)
+        code = parse_arguments(parser, &count);
     if (code != PL_OK)
         return code;
-    if (count != function->arity) {
-        parser_fail(parser, start, "wrong number of arguments for \"%s\"", name);
-        pl_err_hint(parser->err, "It takes %d, and %d are given.", function->arity, count);
-        return parser->err->code;
+    if (parser->token.kind != TOKEN_CLOSE)
+        return parser_syntax(parser);
+    code = parser_check_count(parser, function, count, &name);
+    if (code == PL_OK && function->is_seeded && count < function->most) {
+        code = parse_default_seed(parser, name.start);
+        count++;
     }
-    return parser_emit(parser, (struct op){.kind = OP_CALL, .function = function}, count);
+    if (code == PL_OK)
+        code = parser_call(parser, function, count);
+    return code == PL_OK ? parser_step(parser) : code;
+}
+
+/* WHEN condition THEN value; the jump to the end of the CASE is put into the list of them. */
+static enum pl_code parse_when(struct parser *parser, uint32_t *jumps)
+{
+    enum pl_code code = parser_step(parser);
+    if (code == PL_OK)
+        code = parse_expr(parser, LEVEL_OR);
+    if (code == PL_OK)
+        code = parser_expect(parser, TOKEN_THEN);
+    size_t test = parser->count;
+    if (code == PL_OK)
+        code = parser_emit(parser, (struct op){.kind = OP_UNLESS}, 1, 0);
+    if (code == PL_OK)
+        code = parse_expr(parser, LEVEL_OR);
+    if (code == PL_OK)
+        code = parser_emit(parser, (struct op){.kind = OP_JUMP, .target = *jumps}, 1, 0);
+    if (code != PL_OK)
+        return code;
+    *jumps = (uint32_t)parser->count - 1;
+    parser_land(parser, test);
+    return PL_OK;
+}
+
+static enum pl_code parse_case(struct parser *parser)
+{
+    enum pl_code code = parser_step(parser);
+    uint32_t jumps = UINT32_MAX;
+    if (code == PL_OK && parser->token.kind != TOKEN_WHEN)
+        return parser_syntax(parser);
+    while (code == PL_OK && parser->token.kind == TOKEN_WHEN)
+        code = parse_when(parser, &jumps);
+    if (code == PL_OK && parser->token.kind == TOKEN_ELSE) {
+        code = parser_step(parser);
+        if (code == PL_OK)
+            code = parse_expr(parser, LEVEL_OR);
+    } else if (code == PL_OK) {
+        code = parser_constant(parser, (struct value){.type = VALUE_NULL});
+    }
+    if (code == PL_OK)
+        code = parser_expect(parser, TOKEN_END_CASE);
+    if (code != PL_OK)
+        return code;
+    while (jumps != UINT32_MAX) {
+        uint32_t jump = jumps;
+        jumps = parser->ops[jump].target;
+        parser_land(parser, jump);
+    }
+    return PL_OK;
+}
+
+static enum pl_code parse_minus(struct parser *parser)
+{
+    enum pl_code code = parser_step(parser);
+    if (code == PL_OK && parser->token.kind == TOKEN_MIN_INT) {
+        code = parser_constant(parser, (struct value){.type = VALUE_INT, .i = INT64_MIN});
+        return code == PL_OK ? parser_step(parser) : code;
+    }
+    if (code == PL_OK)
+        code = parse_expr(parser, LEVEL_SIGN);
+    return code == PL_OK ? parser_call(parser, &expr_operators[OPERATOR_NEGATE], 1) : code;
+}
+
+static enum pl_code parse_prefix(struct parser *parser, int level, const struct function *function)
+{
+    enum pl_code code = parser_step(parser);
+    if (code == PL_OK)
+        code = parse_expr(parser, level);
+    return code == PL_OK && function != NULL ? parser_call(parser, function, 1) : code;
+}
+
+static enum pl_code parse_literal(struct parser *parser, struct value value)
+{
+    enum pl_code code = parser_constant(parser, value);
+    return code == PL_OK ? parser_step(parser) : code;
 }
 
 static enum pl_code parse_operand(struct parser *parser)
 {
-    char first = parser_peek(parser);
-    if (first == '\0')
-        return parser_fail(parser, parser->pos, "the expression ends where a value is expected");
-    if ((first >= '0' && first <= '9') || first == '.')
-        return parse_number(parser);
-    if (first == ':')
+    enum pl_code code;
+    switch (parser->token.kind) {
+    case TOKEN_CONSTANT:
+        return parse_literal(parser, parser->token.constant);
+    case TOKEN_NULL:
+        return parse_literal(parser, (struct value){.type = VALUE_NULL});
+    case TOKEN_TRUE:
+    case TOKEN_FALSE:
+        return parse_literal(parser, (struct value){.type = VALUE_BOOL, .b = parser->token.kind == TOKEN_TRUE});
+    case TOKEN_VARIABLE:
         return parse_variable(parser);
-    if (expr_is_name_start(first))
+    case TOKEN_NAME:
         return parse_call(parser);
-    if (first == '(') {
-        parser->pos++;
-        enum pl_code code = parse_sum(parser);
-        if (code != PL_OK)
-            return code;
-        if (parser_peek(parser) != ')')
-            return parser_fail(parser, parser->pos, "\")\" is missing");
-        parser->pos++;
-        return PL_OK;
+    case TOKEN_CASE:
+        return parse_case(parser);
+    case TOKEN_OPEN:
+        code = parse_prefix(parser, LEVEL_OR, NULL);
+        return code == PL_OK ? parser_expect(parser, TOKEN_CLOSE) : code;
+    case TOKEN_MINUS:
+        return parse_minus(parser);
+    case TOKEN_PLUS:
+        return parse_prefix(parser, LEVEL_SIGN, NULL);
+    case TOKEN_TILDE:
+        return parse_prefix(parser, LEVEL_SUM, &expr_operators[OPERATOR_NOT_BITS]);
+    case TOKEN_NOT:
+        return parse_prefix(parser, LEVEL_NOT, &expr_operators[OPERATOR_NOT]);
+    default:
+        return parser_syntax(parser);
     }
-    return parser_fail(parser, parser->pos, "unexpected \"%c\"", first);
 }
 
-static enum pl_code parse_signed(struct parser *parser)
+/* IS [NOT] NULL, TRUE or FALSE; ISNULL, NOTNULL. */
+static enum pl_code parse_is(struct parser *parser)
 {
-    char first = parser_peek(parser);
-    if (first != '-' && first != '+')
-        return parse_operand(parser);
-    parser->pos++;
-    if (++parser->nesting > EXPR_NESTING)
-        return parser_fail(parser, parser->pos, "the expression is nested too deeply");
-    enum pl_code code = parse_signed(parser);
-    parser->nesting--;
-    if (code == PL_OK && first == '-')
-        code = parser_emit(parser, (struct op){.kind = OP_CALL, .function = &negation}, 1);
+    enum operator test = parser->token.kind == TOKEN_NOT_NULL ? OPERATOR_IS_NOT_NULL : OPERATOR_IS_NULL;
+    if (parser->token.kind == TOKEN_IS) {
+        enum pl_code code = parser_step(parser);
+        bool is_not = code == PL_OK && parser->token.kind == TOKEN_NOT;
+        if (is_not)
+            code = parser_step(parser);
+        if (code != PL_OK)
+            return code;
+        enum token_kind what = parser->token.kind;
+        if (what == TOKEN_NULL)
+            test = is_not ? OPERATOR_IS_NOT_NULL : OPERATOR_IS_NULL;
+        else if (what == TOKEN_TRUE)
+            test = is_not ? OPERATOR_IS_NOT_TRUE : OPERATOR_IS_TRUE;
+        else if (what == TOKEN_FALSE)
+            test = is_not ? OPERATOR_IS_NOT_FALSE : OPERATOR_IS_FALSE;
+        else
+            return parser_syntax(parser);
+    }
+    enum pl_code code = parser_step(parser);
+    return code == PL_OK ? parser_call(parser, &expr_operators[test], 1) : code;
+}
+
+/* The right side is only computed when the left does not decide. */
+static enum pl_code parse_logical(struct parser *parser, enum op_kind kind, int level)
+{
+    size_t left = parser->count;
+    enum pl_code code = parser_emit(parser, (struct op){.kind = kind}, 1, 0);
+    if (code == PL_OK)
+        code = parser_step(parser);
+    if (code == PL_OK)
+        code = parse_expr(parser, level + 1);
+    if (code == PL_OK)
+        code = parser_emit(parser, (struct op){.kind = OP_LOGICAL}, 1, 1);
+    if (code == PL_OK)
+        parser_land(parser, left);
     return code;
 }
 
-static const struct function *operator_find(char c, const char *among)
+static const struct binary {
+    enum token_kind token;
+    int level;
+    enum operator operator;
+} binaries[] = {{TOKEN_PLUS, LEVEL_SUM, OPERATOR_ADD},
+                {TOKEN_MINUS, LEVEL_SUM, OPERATOR_SUBTRACT},
+                {TOKEN_STAR, LEVEL_PRODUCT, OPERATOR_MULTIPLY},
+                {TOKEN_SLASH, LEVEL_PRODUCT, OPERATOR_DIVIDE},
+                {TOKEN_PERCENT, LEVEL_PRODUCT, OPERATOR_MODULO},
+                {TOKEN_EQUAL, LEVEL_COMPARE, OPERATOR_EQUAL},
+                {TOKEN_NOT_EQUAL, LEVEL_COMPARE, OPERATOR_NOT_EQUAL},
+                {TOKEN_LESS, LEVEL_COMPARE, OPERATOR_LESS},
+                {TOKEN_LESS_EQUAL, LEVEL_COMPARE, OPERATOR_LESS_EQUAL},
+                {TOKEN_GREATER, LEVEL_COMPARE, OPERATOR_GREATER},
+                {TOKEN_GREATER_EQUAL, LEVEL_COMPARE, OPERATOR_GREATER_EQUAL},
+                {TOKEN_BAR, LEVEL_BITS, OPERATOR_OR_BITS},
+                {TOKEN_HASH, LEVEL_BITS, OPERATOR_XOR_BITS},
+                {TOKEN_AMPERSAND, LEVEL_BITS, OPERATOR_AND_BITS},
+                {TOKEN_SHIFT_LEFT, LEVEL_BITS, OPERATOR_SHIFT_LEFT},
+                {TOKEN_SHIFT_RIGHT, LEVEL_BITS, OPERATOR_SHIFT_RIGHT}};
+
+static enum pl_code parse_binary(struct parser *parser, const struct binary *binary)
 {
-    if (c == '\0' || strchr(among, c) == NULL)
-        return NULL;
-    for (size_t i = 0; i < sizeof operators / sizeof operators[0]; i++)
-        if (operators[i].name[0] == c)
-            return &operators[i];
+    enum pl_code code = parser_step(parser);
+    if (code == PL_OK)
+        code = parse_expr(parser, binary->level + 1);
+    if (code == PL_OK)
+        code = parser_call(parser, &expr_operators[binary->operator], 2);
+    return code;
+}
+
+static const struct binary *binary_find(enum token_kind token)
+{
+    for (size_t i = 0; i < sizeof binaries / sizeof binaries[0]; i++)
+        if (binaries[i].token == token)
+            return &binaries[i];
     return NULL;
 }
 
-static enum pl_code parse_chain(struct parser *parser, enum pl_code (*part)(struct parser *), const char *among)
+/* One operator behind the operand that was read, if it binds at least as tightly as `level`. */
+static enum pl_code parse_rest(struct parser *parser, int level, bool after_compare, bool *ret_found, bool *ret_compared)
 {
-    enum pl_code code = part(parser);
-    const struct function *function;
-    while (code == PL_OK && (function = operator_find(parser_peek(parser), among)) != NULL) {
-        parser->pos++;
-        code = part(parser);
-        if (code == PL_OK)
-            code = parser_emit(parser, (struct op){.kind = OP_CALL, .function = function}, 2);
+    enum token_kind token = parser->token.kind;
+    const struct binary *binary = binary_find(token);
+    bool is_test = token == TOKEN_IS || token == TOKEN_IS_NULL || token == TOKEN_NOT_NULL;
+    *ret_compared = false;
+    *ret_found = true;
+    if (token == TOKEN_OR && level <= LEVEL_OR)
+        return parse_logical(parser, OP_OR, LEVEL_OR);
+    if (token == TOKEN_AND && level <= LEVEL_AND)
+        return parse_logical(parser, OP_AND, LEVEL_AND);
+    if (is_test && level <= LEVEL_IS)
+        return parse_is(parser);
+    if (binary != NULL && level <= binary->level) {
+        *ret_compared = binary->level == LEVEL_COMPARE;
+        return after_compare && *ret_compared ? parser_syntax(parser) : parse_binary(parser, binary);
     }
-    return code;
-}
-
-static enum pl_code parse_product(struct parser *parser)
-{
-    return parse_chain(parser, parse_signed, "*/%");
-}
-
-static enum pl_code parse_sum(struct parser *parser)
-{
-    if (++parser->nesting > EXPR_NESTING)
-        return parser_fail(parser, parser->pos, "the expression is nested too deeply");
-    enum pl_code code = parse_chain(parser, parse_product, "+-");
-    parser->nesting--;
-    return code;
-}
-
-enum pl_code expr_compile(const struct expr_source *source, const struct expr_names *names, struct pl_arena *arena,
-                          const struct expr **ret_expr, struct pl_err *err)
-{
-    struct parser parser = {.source = source, .names = names, .arena = arena, .err = err};
-    enum pl_code code = parse_sum(&parser);
-    if (code != PL_OK)
-        return code;
-    char rest = parser_peek(&parser);
-    if (rest != '\0')
-        return parser_fail(&parser, parser.pos, "unexpected \"%c\" after the expression", rest);
-    struct expr *expr = pl_alloc(arena, 1, sizeof *expr);
-    *expr = (struct expr){.ops = parser.ops, .count = parser.count};
-    *ret_expr = expr;
+    *ret_found = false;
     return PL_OK;
 }
 
-const char *expr_eval(const struct expr *expr, const struct value *vars, struct pl_rng *rng, struct value *ret_value)
+static enum pl_code parse_expr(struct parser *parser, int level)
 {
-    struct value stack[EXPR_STACK + EXPR_ARGUMENTS];
-    size_t top = 0;
-    for (size_t i = 0; i < expr->count; i++) {
-        const struct op *op = &expr->ops[i];
-        if (op->kind == OP_CONSTANT) {
-            stack[top++] = op->constant;
-        } else if (op->kind == OP_VARIABLE) {
-            stack[top++] = vars[op->variable];
-        } else {
-            top -= (size_t)op->function->arity;
-            struct value result;
-            const char *wrong = op->function->run(&stack[top], rng, &result);
-            if (wrong != NULL)
-                return wrong;
-            stack[top++] = result;
-        }
-    }
-    assert(top == 1);
-    *ret_value = stack[0];
-    return NULL;
+    if (++parser->nesting > EXPR_NESTING)
+        return parser_fail(parser, "expression too deep", NULL);
+    enum pl_code code = parse_operand(parser);
+    bool found = true, compared = false;
+    while (code == PL_OK && found)
+        code = parse_rest(parser, level, compared, &found, &compared);
+    parser->nesting--;
+    return code;
+}
+
+enum pl_code compile_expr(struct compiler *c, struct meta *meta, const struct expr **ret_expr)
+{
+    struct parser parser = {.c = c, .meta = meta};
+    enum pl_code code = parser_step(&parser);
+    if (code == PL_OK)
+        code = parse_expr(&parser, LEVEL_OR);
+    if (code == PL_OK && parser.token.kind != TOKEN_END)
+        code = parser_syntax(&parser);
+    if (code != PL_OK)
+        return code;
+    assert(parser.depth == 1);
+    struct expr *expr = pl_alloc(c->arena, 1, sizeof *expr);
+    *expr = (struct expr){.ops = parser.ops, .count = parser.count};
+    *ret_expr = expr;
+    return PL_OK;
 }

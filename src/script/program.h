@@ -1,8 +1,10 @@
 /* What one simulated user does, compiled: a program of steps over one set of variables. pgbench script files and the
  * builtin scripts compile to it; other script languages will compile to the same form. A program is immutable after
- * compilation and shared by all threads; each client has its own `struct value vars[program->variable_count]`.
+ * compilation and shared by all threads; each client has its own `struct value vars[]`, one for each of the names that its
+ * programs were compiled with (names_count). Programs of one load share one set of names: a variable that one script sets
+ * is there for the next one of the same client, and keeps its value from operation to operation.
  *
- * program_eval never allocates and may run in the data plane. */
+ * program_eval and program_branch never allocate and may run in the data plane. */
 #ifndef PL_SCRIPT_PROGRAM_H
 #define PL_SCRIPT_PROGRAM_H
 
@@ -14,25 +16,55 @@
 #include "base/err.h"
 #include "base/rng.h"
 
-enum value_type { VALUE_UNSET, VALUE_NULL, VALUE_BOOL, VALUE_INT, VALUE_DOUBLE };
+enum value_type { VALUE_UNSET, VALUE_NULL, VALUE_BOOL, VALUE_INT, VALUE_DOUBLE, VALUE_TEXT };
 
+/* VALUE_TEXT comes from outside (-D, \gset, \aset, \setshell): `text` is borrowed, ends in NUL and holds none. Where an
+ * expression meets it, it is read as NULL (the word), a boolean, an int64 or a double, in this order. */
 struct value {
     enum value_type type;
+    uint32_t length; /* VALUE_TEXT: bytes before the NUL */
     union {
         bool b;
         int64_t i;
         double d;
+        const char *text;
     };
 };
+
+/* The variables that the programs of one load know; a variable's index is its position in every client's vars. Grows while
+ * programs are compiled, is read by everybody afterwards. */
+struct names;
+struct names *names_new(struct pl_arena *arena);
+/* The index of a name, added when it is new. */
+int names_add(struct names *names, const char *name, size_t length);
+/* The same, and it counts as set before the first operation ("scale", "client_id", -D). */
+int names_predefine(struct names *names, const char *name);
+/* -1 when there is none. */
+int names_find(const struct names *names, const char *name, size_t length);
+const char *names_at(const struct names *names, int index);
+size_t names_count(const struct names *names);
+/* May this be the name of a variable? Letters, digits, _ and bytes above 127; the first is no digit. */
+bool names_is_valid(const char *name, size_t length);
 
 /* Postfix code of one expression; see expr.c for the operations. */
 struct expr;
 
 enum step_kind {
-    STEP_SET, /* variable = expression */
-    STEP_SQL, /* one SQL command, one round trip */
+    STEP_SET,            /* variable = expression */
+    STEP_SQL,            /* one SQL message: one command, or several joined by \; */
+    STEP_SLEEP,          /* wait for `amount` units */
+    STEP_SHELL,          /* run a command of the shell; its exit status must be 0 */
+    STEP_SETSHELL,       /* the same, and the integer it prints becomes the variable */
+    STEP_IF,             /* \if and \elif: goes on with the next step when the expression is true, else at `target` */
+    STEP_JUMP,           /* goes on at `target`: the end of a branch; \else when it has a text */
+    STEP_NOTHING,        /* \endif */
+    STEP_START_PIPELINE, /* from here on SQL steps are queued, and only \endpipeline waits */
+    STEP_SYNC_PIPELINE,
+    STEP_END_PIPELINE, /* an I/O step: ends when all that was queued has been answered */
     STEP_KIND_COUNT
 };
+
+enum step_capture { CAPTURE_NOTHING, CAPTURE_ONE_ROW, CAPTURE_ALL }; /* none, \gset, \aset */
 
 /* A piece of a SQL text: literal bytes, then (unless it is the last) a variable. */
 struct sql_piece {
@@ -41,49 +73,105 @@ struct sql_piece {
     int variable; /* index, or -1 in the last piece */
 };
 
+/* A word of \shell and \setshell, or the amount of \sleep: a literal text, or a variable (then text is its ":name"). */
+struct step_word {
+    const char *text;
+    int variable; /* -1: literal */
+};
+
 struct step {
     enum step_kind kind;
     int line;                       /* 1-based, in the script's text */
-    int io_index;                   /* 0.. among the program's I/O steps; -1 for STEP_SET */
-    const char *text;               /* the command as written, for messages and reports */
-    int variable;                   /* STEP_SET: assigned index */
-    const struct expr *expr;        /* STEP_SET */
-    const struct sql_piece *pieces; /* STEP_SQL, simple protocol: text with values pasted in */
+    int io_index;                   /* 0.. among the program's I/O steps (SQL and END_PIPELINE); -1 for the others */
+    int number;                     /* 0.. among the commands of the script as written (those with a text); -1 for a jump
+                                       that \elif implies */
+    const char *text;               /* the command as written (SQL: with its ";", "\;" without the backslash), for messages
+                                       and reports; NULL for an implied jump */
+    int variable;                   /* SET, SETSHELL: assigned index */
+    const struct expr *expr;        /* SET, IF */
+    uint32_t target;                /* IF, JUMP: index of a step; may be step_count, the end */
+    const struct sql_piece *pieces; /* SQL, simple protocol: text with values pasted in, also inside quotes */
     size_t piece_count;
-    const char *prepared_text; /* STEP_SQL, extended and prepared: :name replaced by $1, $2, ... */
+    const char *prepared_text; /* SQL, extended and prepared: :name replaced by $1, $2, ... outside quotes and comments */
     const int *parameters;     /* variable of $1, $2, ... */
     size_t parameter_count;
+    int message_count;             /* SQL: commands in the text, 1 + the number of \; */
+    enum step_capture capture;     /* SQL */
+    const char *prefix;            /* of the captured variables' names; "" for none */
+    const struct step_word *words; /* SHELL, SETSHELL: the command; SLEEP: words[0] is the amount */
+    size_t word_count;
+    int64_t unit_ns;       /* SLEEP: 1e3, 1e6 or 1e9 */
+    double sleep_literal;  /* SLEEP with a literal amount: in units */
+    bool quotes_variables; /* SQL: a variable stands inside quotes or a comment: only the simple protocol can paste it */
 };
 
 struct program {
     const char *name;         /* script name, "tpcb-like" */
-    const struct step *steps; /* at least one I/O step */
+    const struct step *steps; /* at least one I/O step, unless the language was lenient */
     size_t step_count;
     size_t io_step_count;
-    const char *const *variables; /* names; index = position */
-    size_t variable_count;
+    size_t command_count; /* commands as written: the steps with a number */
+    const struct names *names;
 };
 
-/* Compiles a pgbench script. `name` names it in errors (file:line:column). PL_INPUT: syntax, an unknown function or meta
- * command (named, never ignored), a variable never set; PL_LIMIT. predefined: NULL-ended names that the engine sets before
- * the first operation ("scale", "client_id", ...). */
-PL_MUST_CHECK enum pl_code program_compile(const char *name, const char *text, size_t length, const char *const *predefined,
-                                           struct pl_arena *arena, struct program **ret_program, struct pl_err *err);
+/* How strict program_compile is. In a plan a script must be right before anything is started: a variable that nothing can
+ * set, a :name that is none, no SQL command at all, are errors. A pgbench script is taken as pgbench takes it: what is not
+ * a variable when a command runs stays in the text (simple protocol) or is NULL, an unset variable in an expression is an
+ * error when it is evaluated, and a script may consist of meta commands alone. */
+enum program_strictness { PROGRAM_STRICT, PROGRAM_AS_PGBENCH };
 
-/* Variable index by name, -1 when the program does not use it. */
+/* Compiles a pgbench script. `name` names it in errors (file:line:column). PL_INPUT: syntax, an unknown function or meta
+ * command (named, never ignored), STRICT: a variable never set; PL_LIMIT. names: those that are predefined, and those of
+ * the load's other programs; new ones are added. Time is linear in the length of the text. The hint of an error is the line
+ * with a caret under the place:  "\set x 1 +* 2\n          ^ error found here". */
+PL_MUST_CHECK enum pl_code program_compile(const char *name, const char *text, size_t length,
+                                           enum program_strictness strictness, struct names *names, struct pl_arena *arena,
+                                           struct program **ret_program, struct pl_err *err);
+
+/* Variable index by name, -1 when no program of the load uses it. */
 int program_variable(const struct program *program, const char *name);
 
-/* Evaluates a STEP_SET and assigns. On failure (division by zero, overflow, ...) returns a static text that says what went
- * wrong and changes nothing; NULL = done. No allocation. */
-const char *program_eval(const struct step *step, struct value *vars, struct pl_rng *rng);
+/* Evaluates a STEP_SET and assigns. On failure (division by zero, overflow, ...) returns a text that says what went wrong
+ * (static, or of this thread and valid until its next call) and changes nothing; NULL = done. No allocation. */
+const char *program_eval(const struct program *program, const struct step *step, struct value *vars, struct pl_rng *rng);
 
-/* Text of a value as SQL would read it ("NULL" in simple mode), into buf of at least VALUE_TEXT_BYTES; returns the length.
- */
+/* Evaluates a STEP_IF. Errors as above. */
+const char *program_branch(const struct program *program, const struct step *step, const struct value *vars,
+                           struct pl_rng *rng, bool *ret_taken);
+
+/* How long a STEP_SLEEP is to wait: any amount below 2^63 ns, fractions of a unit included. Errors as above. */
+const char *program_sleep_ns(const struct program *program, const struct step *step, const struct value *vars,
+                             int64_t *ret_ns);
+
+/* The words of a STEP_SHELL or STEP_SETSHELL as one command line into buf (words are joined by blanks, a variable is
+ * replaced by its text, "::name" is ":name"). Errors as above, also when it does not fit. */
+const char *program_shell_text(const struct program *program, const struct step *step, const struct value *vars, char *buf,
+                               size_t size);
+
+/* Text of a value as SQL would read it ("NULL" in simple mode), into buf of at least VALUE_TEXT_BYTES (VALUE_TEXT: of at
+ * least length + 1); returns the length. */
 enum { VALUE_TEXT_BYTES = 32 };
 size_t value_text(const struct value *value, char *buf);
+/* Bytes that value_text may need. */
+static inline size_t value_text_bytes(const struct value *value)
+{
+    return value->type == VALUE_TEXT ? (size_t)value->length + 1 : VALUE_TEXT_BYTES;
+}
+
+/* What debug(x) does, besides giving x: nothing, or this, in the thread that evaluates. Set before the threads start. */
+typedef void program_debug(void *context, const struct program *program, const struct step *step,
+                           const struct value *value);
+void program_on_debug(program_debug *hook, void *context);
+
+/* A value with its type, as debug() shows it ("int 5", "double 0.5", "boolean true", "null"), into buf of at least
+ * VALUE_DESCRIBE_BYTES; returns the length. */
+enum { VALUE_DESCRIBE_BYTES = 48 };
+size_t value_describe(const struct value *value, char *buf);
 
 /* Builtin scripts in pgbench's script language: "tpcb-like", "simple-update", "select-only". NULL when there is none. */
 const char *builtin_script(const char *name);
 extern const char *const builtin_script_names[]; /* NULL-ended */
+/* What a list of them shows: "<builtin: TPC-B (sort of)>", ... as pgbench writes it in its reports. */
+const char *builtin_script_title(const char *name);
 
 #endif

@@ -19,7 +19,8 @@
 #define INITDB_LIMIT_NS (120 * PL_NS_PER_S)
 #define READY_LIMIT_NS (120 * PL_NS_PER_S)
 #define READY_PAUSE_NS PL_NS_PER_MS
-#define STOP_LIMIT_NS (30 * PL_NS_PER_S)
+#define STOP_LIMIT_NS (120 * PL_NS_PER_S) /* it writes all that its buffers hold */
+#define COPY_LIMIT_NS (3600 * PL_NS_PER_S)
 /* A server that hangs must not hang the tool; a slow one must not be given up too early. */
 #define CONNECT_LIMIT_NS (30 * PL_NS_PER_S)
 #define ANSWER_LIMIT_NS (60 * PL_NS_PER_S)
@@ -238,27 +239,78 @@ static enum pl_code postgres_run(struct service_state *state, const volatile int
     return code;
 }
 
-static enum pl_code postgres_start(struct service_state *state, const volatile int *stop, struct pl_err *err)
+/* What was copied must not be on its way to the disk while something is measured. */
+static enum pl_code postgres_flush_copy(const struct postgres *own, struct pl_err *err)
 {
-    struct postgres *own = pl_alloc(state->arena, 1, sizeof *own);
+    int fd = open(own->data_directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0 || syncfs(fd) < 0)
+        pl_err_os(err, PL_IO, errno, "cannot flush \"%s\"", own->data_directory);
+    if (fd >= 0)
+        close(fd);
+    return err->code;
+}
+
+static enum pl_code postgres_copy(struct service_state *state, const struct service_state *source, const volatile int *stop,
+                                  struct pl_err *err)
+{
+    const struct postgres *own = state->own, *from = source->own;
+    char program[300], log_path[200];
+    int status = 0;
+    if (!spawn_find_program("cp", program, sizeof program))
+        return pl_err_set(err, PL_NOT_FOUND, "there is no program \"cp\" on PATH");
+    snprintf(log_path, sizeof log_path, "%s/copy.log", state->service.directory);
+    int log_fd = open(log_path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (log_fd < 0)
+        return pl_err_os(err, PL_IO, errno, "cannot create \"%s\"", log_path);
+    const char *const argv[] = {"cp", "-a", "--reflink=auto", "--", from->data_directory, own->data_directory, NULL};
+    struct spawn_spec spec = {.program = program,
+                              .argv = argv,
+                              .directory = state->service.directory,
+                              .user = &state->user,
+                              .guard = state->service.guard,
+                              .output_fd = log_fd};
+    enum pl_code code = spawn_run(&spec, COPY_LIMIT_NS, stop, &status, err);
+    close(log_fd);
+    if (code == PL_OK && status != 0) {
+        code = pl_err_set(err, PL_SERVICE, "the data directory could not be copied");
+        postgres_hint_log(log_path, err);
+    }
+    return code == PL_OK ? postgres_flush_copy(own, err) : code;
+}
+
+static enum pl_code postgres_create_database(struct service_state *state, const volatile int *stop, struct pl_err *err)
+{
     PGconn *conn = NULL;
-    state->own = own;
-    state->service.port = POSTGRES_PORT;
-    snprintf(own->data_directory, sizeof own->data_directory, "%s/data", state->service.directory);
-    enum pl_code code = postgres_find(state->service.plan, &state->user, state->arena, &own->programs, err);
-    if (code == PL_OK)
-        code = postgres_initdb(state, stop, err);
-    if (code == PL_OK)
-        code = postgres_write_conf(state, err);
-    if (code == PL_OK)
-        code = postgres_run(state, stop, err);
-    if (code == PL_OK)
-        code = postgres_open(state, SERVICE_SENSOR_DATABASE, stop, &conn, err);
+    enum pl_code code = postgres_open(state, SERVICE_SENSOR_DATABASE, stop, &conn, err);
     if (code != PL_OK)
         return code;
     code = pgquery_run_unless(conn, "CREATE DATABASE " SERVICE_DATA_DATABASE, ANSWER_LIMIT_NS, stop, NULL, err);
     PQfinish(conn);
     return code;
+}
+
+static enum pl_code postgres_start(struct service_state *state, const struct service_state *source,
+                                   const volatile int *stop, struct pl_err *err)
+{
+    struct postgres *own = pl_alloc(state->arena, 1, sizeof *own);
+    state->own = own;
+    state->service.port = POSTGRES_PORT;
+    snprintf(own->data_directory, sizeof own->data_directory, "%s/data", state->service.directory);
+    enum pl_code code = postgres_find(state->service.plan, &state->user, state->arena, &own->programs, err);
+    if (code == PL_OK)
+        code = source != NULL ? postgres_copy(state, source, stop, err) : postgres_initdb(state, stop, err);
+    if (code == PL_OK)
+        code = postgres_write_conf(state, err); /* of a copy: behind the lines of its source, which they replace */
+    if (code == PL_OK)
+        code = postgres_run(state, stop, err);
+    return code == PL_OK && source == NULL ? postgres_create_database(state, stop, err) : code;
+}
+
+static enum pl_code postgres_start_again(struct service_state *state, const volatile int *stop, struct pl_err *err)
+{
+    struct postgres *own = state->own;
+    own->dsm_noted = false;
+    return postgres_run(state, stop, err);
 }
 
 static enum pl_code postgres_load_data(struct service_state *state, void (*progress)(void *ctx, double done), void *ctx,
@@ -293,6 +345,9 @@ static bool postgres_is_in_plan(const struct plan_service *plan, const char *nam
 {
     for (size_t i = 0; i < plan->setting_count; i++)
         if (strcasecmp(plan->settings[i].name, name) == 0)
+            return true;
+    for (size_t i = 0; plan->told != NULL && plan->told[i] != NULL; i++)
+        if (strcasecmp(plan->told[i], name) == 0)
             return true;
     return false;
 }
@@ -362,6 +417,7 @@ static enum pl_code postgres_facts(struct service_state *state, struct service_f
 
 const struct service_kind postgres_kind = {.name = "postgres",
                                            .start = postgres_start,
+                                           .start_again = postgres_start_again,
                                            .load_data = postgres_load_data,
                                            .tidy = postgres_tidy,
                                            .facts = postgres_facts,

@@ -1,4 +1,4 @@
-/* A throwaway PostgreSQL: the parts of postgres*.c and dataset.c that meet. */
+/* A throwaway PostgreSQL: the parts of postgres*.c and dataset_load.c that meet. */
 #ifndef PL_SERVICE_POSTGRES_INT_H
 #define PL_SERVICE_POSTGRES_INT_H
 
@@ -49,7 +49,7 @@ bool postgres_remove_sysv(const char *data_directory);
 /* Removes the control segment and every segment that it lists; true when it is gone. */
 bool postgres_remove_dsm(const char *control_path);
 
-/* Builds the tables of pgbench at a scale; see dataset.c. */
+/* Builds the tables of pgbench at a scale, all default steps. progress (may be NULL) is told which part of 0..1 is done. */
 PL_MUST_CHECK enum pl_code dataset_load_tpcb(PGconn *conn, int64_t scale, void (*progress)(void *ctx, double done),
                                              void *ctx, const volatile int *stop, struct pl_err *err);
 

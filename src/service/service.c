@@ -40,18 +40,20 @@ void service_add_leftover(struct service_state *state, enum guard_what what, pid
         guard_add(state->service.guard, what, pgid, path);
 }
 
-/* Ends all its processes and removes all it made. False when something stayed. */
-static bool service_clear(struct service_state *state)
+/* Ends all its processes and removes what it made, but for the first `keep` things. False when something stayed. */
+static bool service_clear(struct service_state *state, size_t keep)
 {
     struct service *service = &state->service;
     bool all = guard_kill(state->leftovers, state->leftover_count, SERVICE_KILL_LIMIT_NS) == 0;
     if (service->pid > 0 && !service->exited)
         while (waitpid(service->pid, &service->exit_status, 0) < 0 && errno == EINTR)
             continue;
-    all &= guard_remove_leftovers(state->leftovers, state->leftover_count);
-    for (size_t i = 0; i < state->leftover_count && service->guard != NULL; i++)
+    if (keep > state->leftover_count)
+        keep = state->leftover_count;
+    all &= guard_remove_leftovers(state->leftovers + keep, state->leftover_count - keep);
+    for (size_t i = keep; i < state->leftover_count && service->guard != NULL; i++)
         guard_remove(service->guard, state->leftovers[i].what, state->leftovers[i].pgid, state->leftovers[i].path);
-    state->leftover_count = 0;
+    state->leftover_count = keep;
     service->pid = 0;
     return all;
 }
@@ -93,15 +95,10 @@ static enum pl_code service_make_directory(struct service_state *state, struct p
     return PL_OK;
 }
 
-static enum pl_code service_start_kind(struct service_state *state, const volatile int *stop, struct pl_err *err)
+static void service_make_groups(struct service_state *state)
 {
     struct cgroup_parents parents;
     const char *paths[3];
-    enum pl_code code = spawn_user_find(state->service.plan->user, &state->user, err);
-    if (code == PL_OK)
-        code = service_make_directory(state, err);
-    if (code != PL_OK)
-        return code;
     cgroup_read_parents(state->arena, &parents);
     cgroup_make(&parents, state->service.name, state->arena, &state->service.cgroup);
     size_t count = cgroup_paths(&state->service.cgroup, paths);
@@ -109,11 +106,23 @@ static enum pl_code service_start_kind(struct service_state *state, const volati
         service_add_leftover(state, GUARD_CGROUP, 0, paths[i]);
     if (state->service.cgroup.passed_on != 0)
         service_add_leftover(state, GUARD_CONTROLLERS, state->service.cgroup.passed_on, parents.v2);
-    return state->kind->start(state, stop, err);
 }
 
-enum pl_code service_start(const struct plan_service *plan, struct guard *guard, const volatile int *stop,
-                           struct pl_arena *arena, struct service **ret_service, struct pl_err *err)
+static enum pl_code service_start_kind(struct service_state *state, const struct service_state *source,
+                                       const volatile int *stop, struct pl_err *err)
+{
+    enum pl_code code = spawn_user_find(state->service.plan->user, &state->user, err);
+    if (code == PL_OK)
+        code = service_make_directory(state, err);
+    if (code != PL_OK)
+        return code;
+    service_make_groups(state);
+    return state->kind->start(state, source, stop, err);
+}
+
+static enum pl_code service_make(const struct plan_service *plan, const struct service_state *source, struct guard *guard,
+                                 const volatile int *stop, struct pl_arena *arena, struct service **ret_service,
+                                 struct pl_err *err)
 {
     struct service_state *state = pl_alloc(arena, 1, sizeof *state);
     for (size_t i = 0; i < sizeof service_kinds / sizeof *service_kinds; i++)
@@ -124,14 +133,27 @@ enum pl_code service_start(const struct plan_service *plan, struct guard *guard,
     state->arena = arena;
     state->service = (struct service){.name = plan->name, .kind = state->kind->name, .plan = plan, .guard = guard};
     state->service.cgroup = (struct cgroup){.layout = "none", .why = ""};
-    enum pl_code code = service_start_kind(state, stop, err);
+    enum pl_code code = service_start_kind(state, source, stop, err);
     if (code != PL_OK) {
-        service_clear(state);
+        service_clear(state, 0);
         pl_err_context(err, "service \"%s\"", plan->name);
         return code;
     }
     *ret_service = &state->service;
     return PL_OK;
+}
+
+enum pl_code service_start(const struct plan_service *plan, struct guard *guard, const volatile int *stop,
+                           struct pl_arena *arena, struct service **ret_service, struct pl_err *err)
+{
+    return service_make(plan, NULL, guard, stop, arena, ret_service, err);
+}
+
+enum pl_code service_start_copy(const struct plan_service *plan, const struct service *source, struct guard *guard,
+                                const volatile int *stop, struct pl_arena *arena, struct service **ret_service,
+                                struct pl_err *err)
+{
+    return service_make(plan, (const struct service_state *)source, guard, stop, arena, ret_service, err);
 }
 
 enum pl_code service_spawn(struct service_state *state, const char *program, const char *const *argv,
@@ -236,7 +258,8 @@ enum pl_code service_facts(struct service *service, const volatile int *stop, st
                            struct fact **ret_facts, size_t *ret_count, struct pl_err *err)
 {
     struct service_state *state = service_state_of(service);
-    struct service_facts facts = {.arena = arena, .scope = service->name};
+    struct service_facts facts = {.arena = arena,
+                                  .scope = service->plan->scope != NULL ? service->plan->scope : service->name};
     service_push_fact(&facts, "kind", service->kind, "", "plan");
     service_push_fact(&facts, "user", state->user.name, "", "getpwnam");
     if (service->plan->data_kind != NULL) {
@@ -258,20 +281,52 @@ enum pl_code service_facts(struct service *service, const volatile int *stop, st
     return PL_OK;
 }
 
+/* Asks it to end in good order. False when it did not in time. */
+static bool service_end(struct service_state *state)
+{
+    struct service *service = &state->service;
+    if (service_is_dead(state))
+        return true;
+    int64_t deadline_ns = pl_clock_ns() + state->kind->stop_limit_ns;
+    kill(service->pid, state->kind->stop_signal);
+    kill(service->pid, SIGCONT); /* somebody may have paused it: it would not see the signal */
+    while (!service_is_dead(state)) {
+        if (pl_clock_ns() >= deadline_ns)
+            return false;
+        pl_clock_sleep_until(pl_clock_ns() + 2 * PL_NS_PER_MS);
+    }
+    return true;
+}
+
+enum pl_code service_pause(struct service *service, struct pl_err *err)
+{
+    enum { DIRECTORY = 1 }; /* the first thing that is registered */
+    struct service_state *state = service_state_of(service);
+    bool was_alive = !service_is_dead(state), in_time = service_end(state);
+    if (!service_clear(state, DIRECTORY))
+        return pl_err_set(err, PL_SERVICE, "service \"%s\" left something behind", service->name);
+    if (!was_alive || !in_time || !WIFEXITED(service->exit_status) || WEXITSTATUS(service->exit_status) != 0)
+        return pl_err_set(err, PL_SERVICE, "service \"%s\" did not stop in good order", service->name);
+    return PL_OK;
+}
+
+enum pl_code service_continue(struct service *service, const volatile int *stop, struct pl_err *err)
+{
+    struct service_state *state = service_state_of(service);
+    service->exited = false;
+    service->exit_status = 0;
+    service_make_groups(state);
+    enum pl_code code = state->kind->start_again(state, stop, err);
+    if (code != PL_OK)
+        pl_err_context(err, "service \"%s\"", service->name);
+    return code;
+}
+
 enum pl_code service_stop(struct service *service, enum service_stop how, struct pl_err *err)
 {
     struct service_state *state = service_state_of(service);
-    bool late = false;
-    if (how == SERVICE_STOP_CLEAN && !service_is_dead(state)) {
-        int64_t deadline_ns = pl_clock_ns() + state->kind->stop_limit_ns;
-        kill(service->pid, state->kind->stop_signal);
-        kill(service->pid, SIGCONT); /* somebody may have paused it: it would not see the signal */
-        while (!service_is_dead(state) && !late) {
-            late = pl_clock_ns() >= deadline_ns;
-            pl_clock_sleep_until(pl_clock_ns() + 2 * PL_NS_PER_MS);
-        }
-    }
-    if (!service_clear(state))
+    bool late = how == SERVICE_STOP_CLEAN && !service_end(state);
+    if (!service_clear(state, 0))
         return pl_err_set(err, PL_SERVICE, "service \"%s\" left something behind in \"%s\"", service->name,
                           service->directory);
     if (late)

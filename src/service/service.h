@@ -44,6 +44,20 @@ struct service {
 PL_MUST_CHECK enum pl_code service_start(const struct plan_service *plan, struct guard *guard, const volatile int *stop,
                                          struct pl_arena *arena, struct service **ret_service, struct pl_err *err);
 
+/* As service_start, but on a copy of the files of a paused service of the same kind, version and user: all that are started
+ * so begin with the same bytes. The copy has reached the disk before the service starts. */
+PL_MUST_CHECK enum pl_code service_start_copy(const struct plan_service *plan, const struct service *source,
+                                              struct guard *guard, const volatile int *stop, struct pl_arena *arena,
+                                              struct service **ret_service, struct pl_err *err);
+
+/* Stops it in good order and keeps its directory, for service_continue, service_start_copy and at last service_stop. After
+ * an error (it was dead, or had to be killed) only service_stop is left. */
+PL_MUST_CHECK enum pl_code service_pause(struct service *service, struct pl_err *err);
+
+/* Starts a paused one again and waits until it answers; errors are those of service_start, and only service_stop is left.
+ */
+PL_MUST_CHECK enum pl_code service_continue(struct service *service, const volatile int *stop, struct pl_err *err);
+
 /* Builds the plan's data set, if it names one, in the database service_database() names. progress may be NULL: called with
  * [0, 1] now and then. */
 PL_MUST_CHECK enum pl_code service_load_data(struct service *service, void (*progress)(void *ctx, double done), void *ctx,

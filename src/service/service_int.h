@@ -34,8 +34,11 @@ struct service_facts {
 struct service_kind {
     const char *name;
     /* Makes and starts it inside service.directory, which exists and belongs to the user; sets pid, version and ready_ns.
-     * On failure the caller clears away. */
-    enum pl_code (*start)(struct service_state *state, const volatile int *stop, struct pl_err *err);
+     * source: a paused one whose files it begins with; NULL: none. On failure the caller clears away. */
+    enum pl_code (*start)(struct service_state *state, const struct service_state *source, const volatile int *stop,
+                          struct pl_err *err);
+    /* Starts it once more, after it was stopped, on the files it left; sets pid and ready_ns. */
+    enum pl_code (*start_again)(struct service_state *state, const volatile int *stop, struct pl_err *err);
     enum pl_code (*load_data)(struct service_state *state, void (*progress)(void *ctx, double done), void *ctx,
                               const volatile int *stop, struct pl_err *err);
     enum pl_code (*tidy)(struct service_state *state, const volatile int *stop, struct pl_err *err);

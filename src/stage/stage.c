@@ -6,7 +6,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/limits.h"
-#include "base/rng.h"
+#include "stage/stage_int.h"
 
 #include "base/ban.h"
 
@@ -29,7 +29,9 @@ static const int64_t probe_ns = 10 * PL_NS_PER_S;
 static const int64_t tidy_ns = 1 * PL_NS_PER_S;
 static const int64_t sizes_ns = 100 * PL_NS_PER_MS;
 static const int64_t connect_ns = 100 * PL_NS_PER_MS;
-static const int64_t operation_ns = 3 * PL_NS_PER_MS;
+static const int64_t restart_ns = 2 * PL_NS_PER_S;
+static const int64_t operation_ns = 3 * PL_NS_PER_MS; /* of one client; */
+static const int64_t most_operations_per_s = 2000;    /* however many there are */
 
 const struct stage_kind *stage_kind_of(enum plan_kind kind)
 {
@@ -41,6 +43,14 @@ static int64_t add_ns(int64_t a, int64_t b)
 {
     int64_t sum;
     return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
+}
+
+static int64_t operations_estimate_ns(int64_t operations, int64_t clients)
+{
+    double alone_ns = (double)operations / (double)clients * (double)operation_ns;
+    double crowded_ns = (double)operations / (double)most_operations_per_s * (double)PL_NS_PER_S;
+    double ns = alone_ns > crowded_ns ? alone_ns : crowded_ns;
+    return ns < 9e18 ? (int64_t)ns : INT64_MAX;
 }
 
 static int64_t act_estimate_ns(enum stage_act act, const struct plan_params *params)
@@ -58,7 +68,9 @@ static int64_t act_estimate_ns(enum stage_act act, const struct plan_params *par
         return sizes_ns;
     case ACT_LOAD:
         if (params->operations > 0)
-            return connect_ns + params->operations / params->clients * operation_ns;
+            return add_ns(connect_ns, operations_estimate_ns(params->operations, params->clients));
+        if (params->transactions > 0)
+            return add_ns(connect_ns, operations_estimate_ns(params->transactions * params->clients, params->clients));
         return connect_ns + params->warm_up_ns + params->for_ns;
     case ACT_COOLDOWN:
         return params->cooldown_ns;
@@ -68,29 +80,30 @@ static int64_t act_estimate_ns(enum stage_act act, const struct plan_params *par
     return 0;
 }
 
-static bool is_varied(const struct plan_stage *stage, const struct plan_key *key)
+static const struct plan_axis *axis_of(const struct plan_stage *stage, const struct plan_key *key)
 {
     for (size_t i = 0; i < stage->axis_count; i++)
-        if (stage->axes[i].key == key)
-            return true;
-    return false;
+        if (stage->axes[i].kind == PLAN_AXIS_PARAM && stage->axes[i].key == key)
+            return &stage->axes[i];
+    return NULL;
 }
 
 static const char *axis_value(const struct plan_axis *axis, size_t index, struct pl_arena *arena)
 {
     struct plan_params scratch = {0};
+    if (axis->kind != PLAN_AXIS_PARAM)
+        return axis->values[index];
     plan_params_set(&scratch, axis->key, axis->values[index]);
     return plan_params_text(&scratch, axis->key, arena);
 }
 
 /* "[1, 4, 16]" */
-static const char *axis_text(const struct plan_stage *stage, const struct plan_key *key, struct pl_arena *arena)
+static const char *axis_text(const struct plan_axis *axis, struct pl_arena *arena)
 {
     struct pl_buf buf;
     pl_buf_init(&buf, PL_MAX_PLAN_BYTES);
-    for (size_t i = 0; i < stage->axis_count; i++)
-        for (size_t j = 0; stage->axes[i].key == key && j < stage->axes[i].value_count; j++)
-            pl_buf_printf(&buf, "%s%s", j == 0 ? "[" : ", ", axis_value(&stage->axes[i], j, arena));
+    for (size_t i = 0; i < axis->value_count; i++)
+        pl_buf_printf(&buf, "%s%s", i == 0 ? "[" : ", ", axis_value(axis, i, arena));
     pl_buf_put(&buf, "]");
     const char *text = pl_strdup(arena, pl_buf_text(&buf));
     pl_buf_release(&buf);
@@ -100,16 +113,19 @@ static const char *axis_text(const struct plan_stage *stage, const struct plan_k
 static void fill_stage_row(struct stage *stage, struct pl_arena *arena)
 {
     const struct plan_stage *plan = stage->plan;
-    struct param *params = pl_alloc(arena, plan_stage_key_count, sizeof *params);
+    struct param *params = pl_alloc(arena, plan_stage_key_count + plan->axis_count, sizeof *params);
     size_t count = 0;
     for (size_t i = 0; i < plan_stage_key_count; i++) {
         const struct plan_key *key = &plan_stage_keys[i];
+        const struct plan_axis *axis = axis_of(plan, key);
         if ((key->kinds >> plan->kind & 1U) == 0)
             continue;
         params[count].name = key->name;
-        params[count++].value =
-            is_varied(plan, key) ? axis_text(plan, key, arena) : plan_params_text(&plan->params, key, arena);
+        params[count++].value = axis != NULL ? axis_text(axis, arena) : plan_params_text(&plan->params, key, arena);
     }
+    for (size_t i = 0; i < plan->axis_count; i++)
+        if (plan->axes[i].kind != PLAN_AXIS_PARAM)
+            params[count++] = (struct param){plan->axes[i].name, axis_text(&plan->axes[i], arena)};
     stage->row = (struct stage_row){.kind = plan_kind_name(plan->kind),
                                     .name = plan->name,
                                     .question = stage->kind->question,
@@ -126,67 +142,31 @@ static const char *case_label(const struct case_row *row, struct pl_arena *arena
 }
 
 /* The point of the matrix with this number: the last axis is the fastest digit. */
-static void fill_case(const struct stage *stage, size_t ordinal, struct stage_case *into, struct pl_arena *arena)
+static void fill_case(const struct stage *stage, const struct plan *plan, size_t ordinal, struct stage_case *into,
+                      struct pl_arena *arena)
 {
-    const struct plan_stage *plan = stage->plan;
-    struct param *params = pl_alloc(arena, plan->axis_count, sizeof *params);
-    size_t rest = ordinal;
-    into->params = plan->params;
-    for (size_t i = plan->axis_count; i-- > 0;) {
-        const struct plan_axis *axis = &plan->axes[i];
-        size_t index = rest % axis->value_count;
+    const struct plan_stage *of = stage->plan;
+    struct param *params = pl_alloc(arena, of->axis_count, sizeof *params);
+    size_t *digits = pl_alloc(arena, of->axis_count, sizeof *digits), rest = ordinal;
+    into->params = of->params;
+    for (size_t i = of->axis_count; i-- > 0;) {
+        const struct plan_axis *axis = &of->axes[i];
+        digits[i] = rest % axis->value_count;
         rest /= axis->value_count;
-        plan_params_set(&into->params, axis->key, axis->values[index]);
-        params[i] = (struct param){axis->key->name, axis_value(axis, index, arena)};
+        if (axis->kind == PLAN_AXIS_PARAM)
+            plan_params_set(&into->params, axis->key, axis->values[digits[i]]);
+        params[i] = (struct param){axis->name, axis_value(axis, digits[i], arena)};
     }
-    into->row = (struct case_row){.ordinal = (int)ordinal, .params = params, .param_count = plan->axis_count};
+    into->row = (struct case_row){.ordinal = (int)ordinal, .params = params, .param_count = of->axis_count};
     into->row.label = case_label(&into->row, arena);
-}
-
-/* FNV-1a: gives each stage its own order. */
-static uint64_t name_hash(const char *name)
-{
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);
-    for (; *name != '\0'; name++)
-        hash = (hash ^ (unsigned char)*name) * UINT64_C(0x100000001b3);
-    return hash;
-}
-
-/* Iteration by iteration, so that a slow change of the host hits all cases alike; shuffled (Fisher and Yates), so that no
- * case always follows the same other one. All cases are shuffled in every iteration, and those that have no trial left drop
- * out: so the order of earlier iterations does not depend on how many follow. */
-static void fill_trials(struct stage *stage, uint64_t seed, struct pl_arena *arena)
-{
-    int64_t iterations = 0;
-    for (size_t i = 0; i < stage->case_count; i++) {
-        stage->trial_count += (size_t)stage->cases[i].params.iterations;
-        if (stage->cases[i].params.iterations > iterations)
-            iterations = stage->cases[i].params.iterations;
-    }
-    stage->trials = pl_alloc(arena, stage->trial_count, sizeof *stage->trials);
-    int *order = pl_alloc(arena, stage->case_count, sizeof *order);
-    struct pl_rng rng;
-    pl_rng_init(&rng, seed, PL_RNG_ORDER, name_hash(stage->plan->name));
-    size_t count = 0;
-    for (int iteration = 0; iteration < iterations; iteration++) {
-        for (size_t i = 0; i < stage->case_count; i++)
-            order[i] = (int)i;
-        for (size_t i = stage->case_count; i-- > 1;) {
-            size_t other = (size_t)pl_rng_range(&rng, 0, (int64_t)i);
-            int swap = order[i];
-            order[i] = order[other];
-            order[other] = swap;
-        }
-        for (size_t i = 0; i < stage->case_count; i++)
-            if (iteration < stage->cases[order[i]].params.iterations)
-                stage->trials[count++] = (struct stage_trial){order[i], iteration};
-    }
-    assert(count == stage->trial_count);
+    into->services = stage_variants(plan, of, digits, &into->row, arena);
 }
 
 static void fill_estimate(struct stage *stage)
 {
     for (size_t i = 0; i < stage->trial_count; i++) {
+        if (stage->restarts)
+            stage->estimate_ns = add_ns(stage->estimate_ns, restart_ns);
         const struct plan_params *params = &stage->cases[stage->trials[i].case_index].params;
         for (const enum stage_act *act = stage->kind->acts; *act != ACT_END; act++)
             stage->estimate_ns = add_ns(stage->estimate_ns, act_estimate_ns(*act, params));
@@ -211,11 +191,11 @@ static enum pl_code count_cases(const struct plan_stage *plan_stage, const char 
     return PL_OK;
 }
 
-enum pl_code stage_expand(const struct plan_stage *plan_stage, const char *plan_path, uint64_t seed, struct pl_arena *arena,
+enum pl_code stage_expand(const struct plan *plan, const struct plan_stage *plan_stage, struct pl_arena *arena,
                           struct stage **ret_stage, struct pl_err *err)
 {
     size_t case_count = 0;
-    enum pl_code code = count_cases(plan_stage, plan_path, &case_count, err);
+    enum pl_code code = count_cases(plan_stage, plan->path, &case_count, err);
     if (code != PL_OK)
         return code;
     struct stage *stage = pl_alloc(arena, 1, sizeof *stage);
@@ -224,9 +204,11 @@ enum pl_code stage_expand(const struct plan_stage *plan_stage, const char *plan_
     stage->case_count = case_count;
     stage->cases = pl_alloc(arena, case_count, sizeof *stage->cases);
     for (size_t i = 0; i < case_count; i++)
-        fill_case(stage, i, &stage->cases[i], arena);
+        fill_case(stage, plan, i, &stage->cases[i], arena);
+    for (size_t i = 0; i < plan_stage->axis_count; i++)
+        stage->restarts |= plan_stage->axes[i].kind != PLAN_AXIS_PARAM;
     fill_stage_row(stage, arena);
-    fill_trials(stage, seed, arena);
+    stage_order(stage, plan->seed, arena);
     fill_estimate(stage);
     *ret_stage = stage;
     return PL_OK;

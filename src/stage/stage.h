@@ -28,7 +28,10 @@ const struct stage_kind *stage_kind_of(enum plan_kind kind);
 
 struct stage_case {
     struct plan_params params; /* with the axis values applied */
-    struct case_row row;       /* label, varied params; ids are filled by the conductor */
+    /* As many as the plan has, in its order, with what the case varies applied: settings of the service, over them those of
+     * a bundle, over them single ones. The scope of a variant is what param_scope (record) makes of the row's params. */
+    const struct plan_service *services;
+    struct case_row row; /* label, varied params; ids are filled by the conductor */
 };
 
 struct stage_trial {
@@ -41,16 +44,20 @@ struct stage {
     struct stage_row row;     /* question, all params as text ("[1, 4, 16]" when varied); id is filled by the conductor */
     struct stage_case *cases; /* the matrix, last axis fastest */
     size_t case_count;
-    struct stage_trial *trials; /* in order of execution: iteration by iteration, each a seeded shuffle of the cases */
+    /* In order of execution, iteration by iteration. Cases that differ only in what a service is (settings, version,
+     * folder) are arms of one cell: within an iteration they run next to each other. Cells are shuffled; of the arms every
+     * second iteration is a shuffle, and the one after it the same order backwards. */
+    struct stage_trial *trials;
     size_t trial_count;
+    bool restarts; /* it varies a service: every trial begins with one that was just started, so that all start alike */
     int64_t estimate_ns; /* how long it will take, without the service's own start: the stated times, and what
                           * stage.c assumes for acts whose length nobody states */
 };
 
-/* The order of trials follows from the seed and the stage's name alone: more iterations append, other stages change
- * nothing. plan_stage must outlive the result. Cannot fail for a checked plan, except that the matrix has more than
- * PL_MAX_CASES (PL_LIMIT, with the place). */
-PL_MUST_CHECK enum pl_code stage_expand(const struct plan_stage *plan_stage, const char *plan_path, uint64_t seed,
+/* The order of trials follows from the plan's seed and the stage's name alone: more iterations append, other stages change
+ * nothing. The plan, whose stage it is, must outlive the result. Cannot fail for a checked plan, except that the matrix has
+ * more than PL_MAX_CASES (PL_LIMIT, with the place). */
+PL_MUST_CHECK enum pl_code stage_expand(const struct plan *plan, const struct plan_stage *plan_stage,
                                         struct pl_arena *arena, struct stage **ret_stage, struct pl_err *err);
 
 #endif

@@ -26,6 +26,12 @@ enum {
 /* Address space for all histograms; most of their pages are never touched. */
 #define HIST_MAX_BYTES (INT64_C(256) << 30)
 
+/* Version 1 has no counts of attempts. */
+#define SELECT_SLICES(attempts)                                                                                            \
+    "SELECT id, trial_id, start_ns, end_ns, during, due_in, script, step, due, completed, failed, skipped, expired, "      \
+    "unfinished, never_started, " attempts                                                                                 \
+    ", response_ns_histogram, service_ns_histogram, lateness_ns_histogram FROM slice ORDER BY id"
+
 struct list {
     void *items;
     size_t count, cap, item_size;
@@ -48,6 +54,7 @@ struct load {
     struct pl_arena *scratch; /* lists while they grow */
     struct pl_err *err;
     int64_t budget_ops;
+    int version; /* of the schema */
     struct study *study;
     struct list heads, facts, stages, stage_params, cases, case_params, scripts, trials, slices, metrics, samples, faults;
     int64_t *stage_ids, *case_ids, *trial_ids; /* sorted */
@@ -226,6 +233,11 @@ static void read_slice(struct load *load, struct row *row)
                    .expired = row_i64(row, 12, 0, INT64_MAX),
                    .unfinished = row_i64(row, 13, 0, INT64_MAX),
                    .never_started = row_i64(row, 14, 0, INT64_MAX)},
+        .attempts = {.retried = row_i64(row, 15, 0, INT64_MAX),
+                     .retries = row_i64(row, 16, 0, INT64_MAX),
+                     .serialization = row_i64(row, 17, 0, INT64_MAX),
+                     .deadlock = row_i64(row, 18, 0, INT64_MAX),
+                     .above_limit = row_i64(row, 19, 0, INT64_MAX)},
     };
     load->last_slice_id = row_i64(row, 0, load->last_slice_id + 1, INT64_MAX - 1);
     check_trial(load, row, slice.trial_id);
@@ -233,9 +245,9 @@ static void read_slice(struct load *load, struct row *row)
         row_bad(row, "it ends before it starts");
     if (load->err->code != PL_OK)
         return;
-    slice.response = slice_hist(load, row, 15);
-    slice.service = slice_hist(load, row, 16);
-    slice.lateness = slice_hist(load, row, 17);
+    slice.response = slice_hist(load, row, 20);
+    slice.service = slice_hist(load, row, 21);
+    slice.lateness = slice_hist(load, row, 22);
     *(struct slice *)list_add(load, &load->slices) = slice;
 }
 
@@ -369,12 +381,10 @@ static void load_tables(struct load *load)
                read_script);
     load_query(load, "trial", "SELECT " TRIAL_COLUMNS " FROM trial NOT INDEXED ORDER BY ordinal", read_trial);
     load->trial_ids = ids_sorted(load, &load->trials, "trial");
-    load_query(
-        load, "slice",
-        "SELECT id, trial_id, start_ns, end_ns, during, due_in, script, step, due, completed, failed, skipped, expired, "
-        "unfinished, never_started, response_ns_histogram, service_ns_histogram, lateness_ns_histogram FROM slice "
-        "ORDER BY id",
-        read_slice);
+    load_query(load, "slice",
+               load->version > 1 ? SELECT_SLICES("retried, retries, serialization, deadlock, above_limit")
+                                 : SELECT_SLICES("0, 0, 0, 0, 0"),
+               read_slice);
     load_query(load, "metric", "SELECT id, source, name, unit, kind, how FROM metric ORDER BY id", read_metric);
     load_query(load, "sample",
                "SELECT trial_id, metric_id, t_ns, phase, value FROM sample ORDER BY trial_id, metric_id, t_ns, id",
@@ -532,7 +542,7 @@ static enum pl_code load_begin(struct load *load)
     load->budget_ops += log_bytes(load) * BUDGET_PER_BYTE;
     if (rc != SQLITE_OK)
         store_fail(load->db, rc, load->path, "cannot open the study", &own);
-    else if (store_schema_check(load->db, load->path, &rc, &own) == PL_OK)
+    else if (store_schema_check(load->db, load->path, &load->version, &rc, &own) == PL_OK)
         return PL_OK;
     int primary = rc & 0xff;
     if ((primary == SQLITE_CANTOPEN || primary == SQLITE_READONLY) && log_bytes(load) > 0) {
@@ -544,7 +554,7 @@ static enum pl_code load_begin(struct load *load)
         rc = load_open(load, immutable_uri(load->scratch, name), SQLITE_OPEN_URI);
         if (rc != SQLITE_OK)
             store_fail(load->db, rc, load->path, "cannot open the study", &own);
-        else if (store_schema_check(load->db, load->path, &rc, &own) == PL_OK)
+        else if (store_schema_check(load->db, load->path, &load->version, &rc, &own) == PL_OK)
             return PL_OK;
     }
     if (load->err->code == PL_OK)
@@ -574,9 +584,9 @@ enum pl_code store_load(const char *path, struct pl_arena *arena, struct study *
     load_lists_init(&load);
     load.study = pl_alloc(arena, 1, sizeof *load.study);
     load.study->arena = arena;
-    load.study->schema_version = STORE_SCHEMA_VERSION;
     if (load_begin(&load) == PL_OK)
         check_tail(&load);
+    load.study->schema_version = load.version;
     if (own.code == PL_OK)
         load_tables(&load);
     if (own.code == PL_OK) {

@@ -232,11 +232,14 @@ static enum pl_code open_check(struct store *store, struct pl_err *err)
     int rc = sqlite_open(store);
     if (rc != SQLITE_OK)
         return store_fail(store->db, rc, store->path, "cannot open the study", err);
-    code = store_schema_check(store->db, store->path, &rc, err);
+    int version = 0;
+    code = store_schema_check(store->db, store->path, &version, &rc, err);
     if (code == PL_OK)
         code = writing_start(store, err);
     if (code == PL_OK)
         code = open_probe(store, err);
+    if (code == PL_OK && version < STORE_SCHEMA_VERSION)
+        code = store_migrate(store, version, err);
     return code;
 }
 

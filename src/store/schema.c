@@ -1,4 +1,4 @@
-/* The schema of a study file, version 1, and the check that a file has exactly this one. docs/study-file.md repeats the
+/* The schema of a study file, version 2, and the check that a file has exactly this one. docs/study-file.md repeats the
  * text and explains each column; a test holds the two together. */
 #include "store/store_int.h"
 
@@ -101,6 +101,11 @@ const struct schema_object store_schema[] = {
               "    expired INTEGER NOT NULL CHECK (expired >= 0),\n"
               "    unfinished INTEGER NOT NULL CHECK (unfinished >= 0),\n"
               "    never_started INTEGER NOT NULL CHECK (never_started >= 0),\n"
+              "    retried INTEGER NOT NULL CHECK (retried >= 0),\n"
+              "    retries INTEGER NOT NULL CHECK (retries >= 0),\n"
+              "    serialization INTEGER NOT NULL CHECK (serialization >= 0), -- of failed\n"
+              "    deadlock INTEGER NOT NULL CHECK (deadlock >= 0), -- of failed\n"
+              "    above_limit INTEGER NOT NULL CHECK (above_limit >= 0), -- of completed\n"
               "    response_ns_histogram BLOB, -- NULL: absent\n"
               "    service_ns_histogram BLOB,\n"
               "    lateness_ns_histogram BLOB\n"
@@ -135,6 +140,45 @@ const struct schema_object store_schema[] = {
 };
 const size_t store_schema_count = sizeof store_schema / sizeof *store_schema;
 
+/* What older versions had otherwise. */
+static const struct older_object {
+    int last_version; /* the newest that has it like this */
+    struct schema_object object;
+} older_schema[] = {
+    {1,
+     {"slice", "CREATE TABLE slice (\n"
+               "    id INTEGER PRIMARY KEY CHECK (id > 0),\n"
+               "    trial_id INTEGER NOT NULL REFERENCES trial (id),\n"
+               "    start_ns INTEGER NOT NULL,\n"
+               "    end_ns INTEGER NOT NULL CHECK (end_ns >= start_ns),\n"
+               "    during TEXT NOT NULL CHECK (during IN ('start', 'settle', 'warm-up', 'measure', 'drain', 'after')),\n"
+               "    due_in TEXT NOT NULL CHECK (due_in IN ('start', 'settle', 'warm-up', 'measure', 'drain', 'after')),\n"
+               "    script INTEGER NOT NULL CHECK (script >= 0),\n"
+               "    step INTEGER NOT NULL CHECK (step >= -1), -- -1: the whole operation\n"
+               "    due INTEGER NOT NULL CHECK (due >= 0),\n"
+               "    completed INTEGER NOT NULL CHECK (completed >= 0),\n"
+               "    failed INTEGER NOT NULL CHECK (failed >= 0),\n"
+               "    skipped INTEGER NOT NULL CHECK (skipped >= 0),\n"
+               "    expired INTEGER NOT NULL CHECK (expired >= 0),\n"
+               "    unfinished INTEGER NOT NULL CHECK (unfinished >= 0),\n"
+               "    never_started INTEGER NOT NULL CHECK (never_started >= 0),\n"
+               "    response_ns_histogram BLOB, -- NULL: absent\n"
+               "    service_ns_histogram BLOB,\n"
+               "    lateness_ns_histogram BLOB\n"
+               ") STRICT"}},
+};
+
+const char *store_schema_sql(const char *name, int version)
+{
+    for (size_t i = 0; i < sizeof older_schema / sizeof *older_schema; i++)
+        if (version <= older_schema[i].last_version && strcmp(older_schema[i].object.name, name) == 0)
+            return older_schema[i].object.sql;
+    for (size_t i = 0; i < store_schema_count; i++)
+        if (strcmp(store_schema[i].name, name) == 0)
+            return store_schema[i].sql;
+    return NULL;
+}
+
 char *store_schema_text(struct pl_arena *arena)
 {
     char *text = pl_strdup(arena, "");
@@ -159,10 +203,10 @@ static int pragma_i64(sqlite3 *db, const char *sql, int64_t *ret_value)
 
 static enum pl_code schema_version_check(int64_t version, const char *path, struct pl_err *err)
 {
-    if (version == STORE_SCHEMA_VERSION)
+    if (version >= STORE_SCHEMA_OLDEST && version <= STORE_SCHEMA_VERSION)
         return PL_OK;
-    pl_err_at(err, PL_STORE, path, 0, 0, "this study has format %lld, and this Plimsoll reads format %d only",
-              (long long)version, STORE_SCHEMA_VERSION);
+    pl_err_at(err, PL_STORE, path, 0, 0, "this study has format %lld, and this Plimsoll reads formats %d to %d",
+              (long long)version, STORE_SCHEMA_OLDEST, STORE_SCHEMA_VERSION);
     if (version > STORE_SCHEMA_VERSION)
         pl_err_hint(err, "A newer Plimsoll wrote it: use that one, or a later one.");
     else
@@ -170,19 +214,19 @@ static enum pl_code schema_version_check(int64_t version, const char *path, stru
     return err->code;
 }
 
-/* Whether the file has the object with exactly our text: a table that is a view of the same name, or has other constraints,
- * would break what the readers rely on. */
-static int schema_object_compare(sqlite3 *db, const struct schema_object *object, bool *ret_same)
+/* Whether the file has the object with exactly this text: a table that is a view of the same name, or has other
+ * constraints, would break what the readers rely on. */
+static int schema_object_compare(sqlite3 *db, const char *name, const char *expected, bool *ret_same)
 {
     sqlite3_stmt *stmt = NULL;
     int rc = sqlite3_prepare_v2(db, "SELECT sql FROM sqlite_schema WHERE name = ?", -1, &stmt, NULL);
     if (rc == SQLITE_OK)
-        rc = sqlite3_bind_text(stmt, 1, object->name, -1, SQLITE_STATIC);
+        rc = sqlite3_bind_text(stmt, 1, name, -1, SQLITE_STATIC);
     if (rc == SQLITE_OK)
         rc = sqlite3_step(stmt);
     if (rc == SQLITE_ROW) {
         const char *sql = (const char *)sqlite3_column_text(stmt, 0);
-        *ret_same = sql != NULL && strcmp(sql, object->sql) == 0;
+        *ret_same = sql != NULL && strcmp(sql, expected) == 0;
     } else {
         *ret_same = false;
     }
@@ -190,7 +234,7 @@ static int schema_object_compare(sqlite3 *db, const struct schema_object *object
     return rc == SQLITE_ROW || rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
 
-enum pl_code store_schema_check(sqlite3 *db, const char *path, int *ret_rc, struct pl_err *err)
+enum pl_code store_schema_check(sqlite3 *db, const char *path, int *ret_version, int *ret_rc, struct pl_err *err)
 {
     int64_t application = 0, version = 0;
     int rc = pragma_i64(db, "PRAGMA application_id", &application);
@@ -205,14 +249,16 @@ enum pl_code store_schema_check(sqlite3 *db, const char *path, int *ret_rc, stru
         return err->code;
     }
     enum pl_code code = schema_version_check(version, path, err);
+    *ret_version = (int)version;
     for (size_t i = 0; code == PL_OK && i < store_schema_count; i++) {
         bool same = false;
-        *ret_rc = rc = schema_object_compare(db, &store_schema[i], &same);
+        const char *name = store_schema[i].name;
+        *ret_rc = rc = schema_object_compare(db, name, store_schema_sql(name, (int)version), &same);
         if (rc != SQLITE_OK)
             return store_fail(db, rc, path, "cannot read the schema of the study", err);
         if (!same) {
-            code = pl_err_at(err, PL_STORE, path, 0, 0, "the study is damaged: \"%s\" is not as format %d has it",
-                             store_schema[i].name, STORE_SCHEMA_VERSION);
+            code = pl_err_at(err, PL_STORE, path, 0, 0, "the study is damaged: \"%s\" is not as format %d has it", name,
+                             (int)version);
             pl_err_hint(err, "Something else changed the file: use a copy from before.");
         }
     }

@@ -67,6 +67,11 @@ static enum pl_code slice_put(struct store *store, const struct slice *slice, st
     binding_i64(&binding, slice->ledger.expired);
     binding_i64(&binding, slice->ledger.unfinished);
     binding_i64(&binding, slice->ledger.never_started);
+    binding_i64(&binding, slice->attempts.retried);
+    binding_i64(&binding, slice->attempts.retries);
+    binding_i64(&binding, slice->attempts.serialization);
+    binding_i64(&binding, slice->attempts.deadlock);
+    binding_i64(&binding, slice->attempts.above_limit);
     for (int i = 0; i < SLICE_HISTOGRAMS; i++)
         binding_blob(&binding, blobs[i]);
     return binding_run(&binding, "cannot store a slice", err);

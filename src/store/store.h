@@ -12,12 +12,14 @@
 
 struct store;
 
-#define STORE_SCHEMA_VERSION 1
+#define STORE_SCHEMA_VERSION 2
+#define STORE_SCHEMA_OLDEST 1 /* that can still be read, and brought up to date */
 
 /* Creates a new study file; a file that is already there is PL_USAGE (hint: --resume or -o). When it fails no file stays.
  */
 PL_MUST_CHECK enum pl_code store_create(const char *path, struct store **ret_store, struct pl_err *err);
-/* Opens a study to go on with it. PL_STORE: not a study, of another schema version, not writable, in use by another run. */
+/* Opens a study to go on with it; one of an older schema version is brought to the present one first, in one transaction.
+ * PL_STORE: not a study, of a version that is not known, not writable, in use by another run. */
 PL_MUST_CHECK enum pl_code store_open(const char *path, struct store **ret_store, struct pl_err *err);
 /* Abandons an open trial and checkpoints the WAL into the one file; the store is gone also when it fails. NULL is fine.
  * PL_STORE: the checkpoint failed, what was committed is then in the file and its -wal together. */
@@ -70,8 +72,9 @@ PL_MUST_CHECK enum pl_code store_largest_ids(struct store *store, struct store_l
 
 /* Loads a study for reading; the file is opened read-only and not locked afterwards. Histograms in it are released by
  * store_release_study. A run may be writing at the same time: what was committed when the reading began is loaded.
- * PL_STORE: not there, not a study, of another version, damaged (bytes from anywhere are checked), or its run had not
- * begun. */
+ * A study of an older schema version is read as it is: what that version did not hold is 0, and study->schema_version says
+ * which it was. PL_STORE: not there, not a study, of a version that is not known, damaged (bytes from anywhere are
+ * checked), or its run had not begun. */
 PL_MUST_CHECK enum pl_code store_load(const char *path, struct pl_arena *arena, struct study **ret_study,
                                       struct pl_err *err);
 void store_release_study(struct study *study); /* NULL is fine */

@@ -16,9 +16,15 @@ struct schema_object {
 extern const struct schema_object store_schema[];
 extern const size_t store_schema_count;
 
-/* That the file is a study of our version with exactly our tables. *ret_rc is the SQLite code when it could not be read, so
- * that a reader can try in another way; SQLITE_OK when it was read and judged. */
-PL_MUST_CHECK enum pl_code store_schema_check(sqlite3 *db, const char *path, int *ret_rc, struct pl_err *err);
+/* That the file is a study of a known version with exactly that version's tables. *ret_rc is the SQLite code when it could
+ * not be read, so that a reader can try in another way; SQLITE_OK when it was read and judged. */
+PL_MUST_CHECK enum pl_code store_schema_check(sqlite3 *db, const char *path, int *ret_version, int *ret_rc,
+                                              struct pl_err *err);
+/* The table of that name as a schema version has it. */
+const char *store_schema_sql(const char *name, int version);
+
+/* Brings the tables of an open store from an older version to the present one: all of it or, on an error, nothing. */
+PL_MUST_CHECK enum pl_code store_migrate(struct store *store, int version, struct pl_err *err);
 
 /* Turns a failed SQLite call into a PL_STORE error of the file `path`: "DOING: reason", with a hint for what a user can
  * mend. db may be NULL. Call it before any other call on db. */

@@ -37,8 +37,9 @@ static const char *const statement_texts[STATEMENT_COUNT] = {
                    "WHERE instr(how, excluded.how) = 0 AND length(how) < 1000",
     [GET_METRIC] = "SELECT id, kind FROM metric WHERE source = ? AND name = ? AND unit = ?",
     [PUT_SLICE] = "INSERT INTO slice (trial_id, start_ns, end_ns, during, due_in, script, step, due, completed, failed, "
-                  "skipped, expired, unfinished, never_started, response_ns_histogram, service_ns_histogram, "
-                  "lateness_ns_histogram) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                  "skipped, expired, unfinished, never_started, retried, retries, serialization, deadlock, above_limit, "
+                  "response_ns_histogram, service_ns_histogram, lateness_ns_histogram) "
+                  "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
     [PUT_SAMPLE] = "INSERT INTO sample (trial_id, metric_id, t_ns, phase, value) VALUES (?, ?, ?, ?, ?)",
     [PUT_FAULT] =
         "INSERT INTO fault (trial_id, source, phase, code, count, first_ns, example) VALUES (?, ?, ?, ?, ?, ?, ?) "

@@ -82,19 +82,6 @@ static void notice_ignore(void *ctx, const PGresult *result)
     (void)ctx, (void)result;
 }
 
-static PGconn *conn_start(const char *conninfo)
-{
-    /* later keywords win over what is in the connection string: encryption by GSSAPI would hide the bytes from us */
-    const char *const keywords[] = {"dbname", "gssencmode", "fallback_application_name", NULL};
-    const char *const values[] = {conninfo, "disable", "plimsoll", NULL};
-    PGconn *conn = PQconnectStartParams(keywords, values, 1);
-    if (conn == NULL)
-        pl_panic("libpq has no memory for a connection");
-    PQsetNoticeReceiver(conn, notice_ignore, NULL);
-    PQsetErrorVerbosity(conn, PQERRORS_VERBOSE); /* the only way to a SQLSTATE while connecting */
-    return conn;
-}
-
 /* When the accept queue of a Unix socket is full, connect says EAGAIN at once; there is no waiting for it as with TCP.
  * libpq keeps the errno to itself, but words it as the C library does. */
 static bool is_backlog_full(const PGconn *conn)
@@ -103,6 +90,53 @@ static bool is_backlog_full(const PGconn *conn)
     const char *host = PQhost(conn);
     bool is_unix = host != NULL && (host[0] == '/' || host[0] == '@');
     return is_unix && strstr(PQerrorMessage(conn), strerror_r(EAGAIN, buf, sizeof buf)) != NULL;
+}
+
+enum pgconn_progress pgconn_begin(const char *conninfo, const char *hostaddr, PGconn **ret_conn)
+{
+    /* later keywords win over what is in the connection string: encryption by GSSAPI would hide the bytes from us */
+    const char *const keywords[] = {"dbname", "gssencmode", "fallback_application_name",
+                                    hostaddr != NULL ? "hostaddr" : NULL, NULL};
+    const char *const values[] = {conninfo, "disable", "plimsoll", hostaddr, NULL};
+    PGconn *conn = PQconnectStartParams(keywords, values, 1);
+    if (conn == NULL)
+        pl_panic("libpq has no memory for a connection");
+    PQsetNoticeReceiver(conn, notice_ignore, NULL);
+    PQsetErrorVerbosity(conn, PQERRORS_VERBOSE); /* the only way to a SQLSTATE while connecting */
+    *ret_conn = conn;
+    if (PQstatus(conn) != CONNECTION_BAD)
+        return PGCONN_WRITING;
+    return is_backlog_full(conn) ? PGCONN_BACKLOG : PGCONN_FAILED;
+}
+
+enum pgconn_progress pgconn_advance(PGconn *conn)
+{
+    switch (PQconnectPoll(conn)) {
+    case PGRES_POLLING_OK:
+        PQsetErrorVerbosity(conn, PQERRORS_DEFAULT);
+        return PGCONN_OPEN;
+    case PGRES_POLLING_READING:
+        return PGCONN_READING;
+    case PGRES_POLLING_WRITING:
+        return PGCONN_WRITING;
+    default:
+        return PGCONN_FAILED;
+    }
+}
+
+const char *pgconn_looked_up(PGconn *conn)
+{
+    const char *host = PQhost(conn), *address = PQhostaddr(conn);
+    if (host == NULL || address == NULL || *address == '\0' || *host == '/' || *host == '@' || strcmp(host, address) == 0)
+        return NULL;
+    bool is_one = true;
+    PQconninfoOption *options = PQconninfo(conn);
+    for (const PQconninfoOption *option = options; option != NULL && option->keyword != NULL; option++)
+        if (option->val != NULL && ((strcmp(option->keyword, "hostaddr") == 0 && *option->val != '\0') ||
+                                    (strcmp(option->keyword, "host") == 0 && strchr(option->val, ',') != NULL)))
+            is_one = false;
+    PQconninfoFree(options);
+    return is_one ? address : NULL;
 }
 
 static enum pl_code opener_fail(struct opener *opener, const struct opening *opening, struct pl_err *err)
@@ -129,11 +163,11 @@ static enum pl_code opener_start(struct opener *opener, struct pl_err *err)
         struct opening *slot = opener_free_slot(opener);
         int index = opener->waiting[--opener->waiting_count];
         *slot = (struct opening){.state = OPENING_WRITING, .index = index, .start_ns = pl_clock_ns()};
-        slot->conn = conn_start(opener->conninfo);
+        enum pgconn_progress progress = pgconn_begin(opener->conninfo, NULL, &slot->conn);
         opener->opening_count++;
-        if (PQstatus(slot->conn) != CONNECTION_BAD)
+        if (progress == PGCONN_WRITING)
             continue;
-        if (!is_backlog_full(slot->conn))
+        if (progress == PGCONN_FAILED)
             return opener_fail(opener, slot, err);
         PQfinish(slot->conn);
         *slot = (struct opening){.state = OPENING_FREE};
@@ -149,7 +183,6 @@ static void opener_done(struct opener *opener, struct opening *slot)
 {
     if (opener->connect_ns != NULL)
         opener->connect_ns[slot->index] = pl_clock_ns() - slot->start_ns;
-    PQsetErrorVerbosity(slot->conn, PQERRORS_DEFAULT);
     opener->conns[slot->index] = slot->conn;
     *slot = (struct opening){.state = OPENING_FREE};
     opener->opening_count--;
@@ -187,14 +220,14 @@ static enum pl_code opener_advance(struct opener *opener, struct pl_err *err)
         struct opening *slot = &opener->slots[i];
         if (slot->state == OPENING_FREE || opener->polls[i].revents == 0)
             continue;
-        switch (PQconnectPoll(slot->conn)) {
-        case PGRES_POLLING_OK:
+        switch (pgconn_advance(slot->conn)) {
+        case PGCONN_OPEN:
             opener_done(opener, slot);
             break;
-        case PGRES_POLLING_READING:
+        case PGCONN_READING:
             slot->state = OPENING_READING;
             break;
-        case PGRES_POLLING_WRITING:
+        case PGCONN_WRITING:
             slot->state = OPENING_WRITING;
             break;
         default:

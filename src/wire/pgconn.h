@@ -30,6 +30,28 @@ PL_MUST_CHECK enum pl_code pgconn_open(const char *conninfo, int64_t timeout_ns,
 PL_MUST_CHECK enum pl_code pgconn_open_unless(const char *conninfo, int64_t timeout_ns, const volatile int *stop,
                                               PGconn **ret_conn, struct pl_err *err);
 
+/* Opening one connection in the caller's own event loop. libpq allocates, but for a host name that is looked up (give
+ * hostaddr) it does not block. Whatever is answered, *ret_conn is not NULL and the caller's to PQfinish. After READING or
+ * WRITING call pgconn_advance when the socket is ready for that; between two calls its descriptor may change, also for
+ * another with the same number: it has to be taken out of the loop before each call. BACKLOG: the accept queue of a Unix
+ * socket is full, which cannot be waited for: PQfinish and begin again a little later. FAILED: pgconn_failure says why.
+ * conninfo must have been checked (pgconn_open does), as libpq would quote it. */
+enum pgconn_progress { PGCONN_READING, PGCONN_WRITING, PGCONN_OPEN, PGCONN_BACKLOG, PGCONN_FAILED };
+enum pgconn_progress pgconn_begin(const char *conninfo, const char *hostaddr, PGconn **ret_conn); /* hostaddr may be NULL */
+enum pgconn_progress pgconn_advance(PGconn *conn);
+
+/* The address that an open connection found by looking its host name up; NULL when there was nothing to look up, or more
+ * than one host to choose from. Valid as long as conn. */
+const char *pgconn_looked_up(PGconn *conn);
+
+/* Why a connection could not be opened: a SQLSTATE that the server sent, an errno name ("ECONNREFUSED"), "CLOSED" (the
+ * server ended the conversation), or "08001" when only libpq's words are there; and these, without secrets and HINT. */
+struct pgconn_failure {
+    char code[16];
+    char text[400];
+};
+void pgconn_failure(PGconn *conn, struct pgconn_failure *ret_failure);
+
 /* The socket of an idle connection, non-blocking from here on; libpq must not use the connection afterwards, except
  * PQfinish, which also ends the socket: take it out of its loop first. Notices never reach standard error. */
 struct wire_socket pgconn_socket(PGconn *conn);

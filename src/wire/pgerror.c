@@ -1,14 +1,17 @@
 /* What libpq says, made into errors that hold no secret. */
 #include "wire/pgconn_int.h"
 
+#include <errno.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/buf.h"
+#include "wire/pgconn.h"
 
 #include "base/ban.h"
 
-enum { MAX_TEXT_BYTES = 64 * 1024 };
+enum { MAX_TEXT_BYTES = 64 * 1024, SQLSTATE_LENGTH = 5 };
 
 /* Copies text with every occurrence of secret replaced. */
 static void put_without(struct pl_buf *out, const char *text, const char *secret)
@@ -89,6 +92,49 @@ static enum pl_code error_from(PGconn *conn, struct pl_buf *text, struct pl_err 
     pl_buf_release(&what);
     pl_buf_release(&hint);
     return PL_SERVICE;
+}
+
+/* "FATAL:  28P01: password ..." as libpq writes it in its verbose form; the severity may be in any language. NULL: none. */
+static const char *sqlstate_find(const char *text)
+{
+    for (const char *at = strstr(text, ":  "); at != NULL; at = strstr(at + 1, ":  ")) {
+        const char *state = at + 3;
+        if (strspn(state, "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ") == SQLSTATE_LENGTH &&
+            strncmp(state + SQLSTATE_LENGTH, ": ", 2) == 0)
+            return state;
+    }
+    return NULL;
+}
+
+/* libpq keeps the errno to itself, but words it as the C library does. */
+static int errno_find(const char *text)
+{
+    static const int known[] = {ECONNREFUSED, ENOENT,   ECONNRESET, ETIMEDOUT,     EHOSTUNREACH, ENETUNREACH,
+                                EACCES,       EPIPE,    EAGAIN,     EADDRNOTAVAIL, EMFILE,       ENFILE,
+                                ENOBUFS,      ENETDOWN, EHOSTDOWN,  ECONNABORTED};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        char buf[128];
+        if (strstr(text, strerror_r(known[i], buf, sizeof buf)) != NULL)
+            return known[i];
+    }
+    return 0;
+}
+
+void pgconn_failure(PGconn *conn, struct pgconn_failure *ret_failure)
+{
+    struct pl_err err = {0};
+    const char *message = PQerrorMessage(conn), *state = sqlstate_find(message);
+    int os_errno = state == NULL ? errno_find(message) : 0;
+    if (state != NULL)
+        snprintf(ret_failure->code, sizeof ret_failure->code, "%.*s", SQLSTATE_LENGTH, state);
+    else if (os_errno != 0)
+        snprintf(ret_failure->code, sizeof ret_failure->code, "%s", strerrorname_np(os_errno));
+    else if (strstr(message, "server closed the connection unexpectedly") != NULL)
+        snprintf(ret_failure->code, sizeof ret_failure->code, "CLOSED");
+    else
+        snprintf(ret_failure->code, sizeof ret_failure->code, "08001"); /* the client cannot establish the connection */
+    pgconn_error(conn, message, &err);
+    snprintf(ret_failure->text, sizeof ret_failure->text, "%s", err.what);
 }
 
 enum pl_code pgconn_error(PGconn *conn, const char *message, struct pl_err *err)

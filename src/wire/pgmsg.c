@@ -2,9 +2,6 @@
 #include "wire/pgmsg.h"
 
 #include <assert.h>
-#include <string.h>
-
-#include "base/limits.h"
 
 #include "base/ban.h"
 
@@ -12,8 +9,7 @@ enum { HEADER_BYTES = 5, LENGTH_BYTES = 4 };
 
 #define BIT(type) (UINT64_C(1) << ((type)&63))
 
-/* Which types a server may send, one bit each. */
-static const uint64_t known_types[4] = {
+const uint64_t pgmsg_known_types[4] = {
     /* '1' ParseComplete, '2' BindComplete, '3' CloseComplete */
     [0] = BIT('1') | BIT('2') | BIT('3'),
     /* capitals: NotificationResponse, CommandComplete, DataRow, ErrorResponse, CopyInResponse, CopyOutResponse,
@@ -30,26 +26,6 @@ static inline uint32_t load_u32(const uint8_t *in)
     uint32_t value;
     memcpy(&value, in, sizeof value);
     return __builtin_bswap32(value);
-}
-
-enum pgmsg_result pgmsg_next(const uint8_t *in, size_t length, struct pgmsg *ret_msg)
-{
-    ret_msg->total = 0;
-    if (length == 0)
-        return PGMSG_PARTIAL;
-    uint8_t type = in[0];
-    if ((known_types[type >> 6] >> (type & 63) & 1) == 0)
-        return PGMSG_BAD;
-    if (length < HEADER_BYTES)
-        return PGMSG_PARTIAL;
-    uint32_t size = load_u32(in + 1);
-    if (size - LENGTH_BYTES > PL_MAX_MESSAGE_BYTES - LENGTH_BYTES) /* a size below 4 wraps round to a large one */
-        return PGMSG_BAD;
-    ret_msg->type = (char)type;
-    ret_msg->body = in + HEADER_BYTES;
-    ret_msg->length = size - LENGTH_BYTES;
-    ret_msg->total = 1 + (size_t)size;
-    return length < ret_msg->total ? PGMSG_PARTIAL : PGMSG_OK;
 }
 
 bool pgmsg_error_parse(const struct pgmsg *msg, struct pgmsg_error *ret_error)
@@ -84,6 +60,81 @@ bool pgmsg_error_parse(const struct pgmsg *msg, struct pgmsg_error *ret_error)
     return true;
 }
 
+static inline size_t load_u16(const uint8_t *in)
+{
+    return (size_t)in[0] << 8 | in[1];
+}
+
+static void cursor_init(const struct pgmsg *msg, char type, struct pgmsg_cursor *ret_cursor)
+{
+    *ret_cursor = (struct pgmsg_cursor){.is_bad = msg->type != type || msg->length < 2};
+    if (ret_cursor->is_bad)
+        return;
+    ret_cursor->at = msg->body + 2;
+    ret_cursor->end = msg->body + msg->length;
+    ret_cursor->left = load_u16(msg->body);
+}
+
+static bool cursor_fail(struct pgmsg_cursor *cursor)
+{
+    cursor->is_bad = true;
+    cursor->left = 0;
+    return false;
+}
+
+/* false: there is none any more; then nothing may be left over. */
+static bool cursor_has_next(struct pgmsg_cursor *cursor)
+{
+    if (cursor->left > 0)
+        return true;
+    if (cursor->at != cursor->end)
+        cursor->is_bad = true;
+    return false;
+}
+
+void pgmsg_columns(const struct pgmsg *msg, struct pgmsg_cursor *ret_cursor)
+{
+    cursor_init(msg, 'T', ret_cursor);
+}
+
+bool pgmsg_next_column(struct pgmsg_cursor *cursor, struct pgmsg_text *ret_name)
+{
+    enum { AFTER_NAME_BYTES = 4 + 2 + 4 + 2 + 4 + 2 }; /* table, column, type, size, modifier, format */
+    if (!cursor_has_next(cursor))
+        return false;
+    const uint8_t *name_end = memchr(cursor->at, '\0', (size_t)(cursor->end - cursor->at));
+    if (name_end == NULL || cursor->end - name_end - 1 < AFTER_NAME_BYTES)
+        return cursor_fail(cursor);
+    *ret_name = (struct pgmsg_text){.text = (const char *)cursor->at, .length = (size_t)(name_end - cursor->at)};
+    cursor->at = name_end + 1 + AFTER_NAME_BYTES;
+    cursor->left--;
+    return true;
+}
+
+void pgmsg_fields(const struct pgmsg *msg, struct pgmsg_cursor *ret_cursor)
+{
+    cursor_init(msg, 'D', ret_cursor);
+}
+
+bool pgmsg_next_field(struct pgmsg_cursor *cursor, struct pgmsg_text *ret_field)
+{
+    if (!cursor_has_next(cursor))
+        return false;
+    if (cursor->end - cursor->at < LENGTH_BYTES)
+        return cursor_fail(cursor);
+    uint32_t length = load_u32(cursor->at);
+    cursor->at += LENGTH_BYTES;
+    cursor->left--;
+    *ret_field = (struct pgmsg_text){0};
+    if (length == UINT32_MAX)
+        return true;
+    if (length > (size_t)(cursor->end - cursor->at))
+        return cursor_fail(cursor);
+    *ret_field = (struct pgmsg_text){.text = (const char *)cursor->at, .length = length};
+    cursor->at += length;
+    return true;
+}
+
 char pgmsg_ready_state(const struct pgmsg *msg)
 {
     if (msg->type != 'Z' || msg->length != 1)
@@ -107,6 +158,8 @@ static uint8_t *message_begin(struct pgmsg_out *out, char type, size_t body)
     out->len += HEADER_BYTES + body;
     return at + HEADER_BYTES;
 }
+
+_Static_assert((int)HEADER_BYTES == (int)PGMSG_TEXT_AT, "a query's text follows its header");
 
 static uint8_t *put_bytes(uint8_t *at, const void *bytes, size_t length)
 {
@@ -142,6 +195,13 @@ void pgmsg_put_query(struct pgmsg_out *out, const char *sql, size_t length)
     at = put_bytes(at, sql, length);
     *at++ = '\0';
     assert(at == out->data + out->len);
+}
+
+void pgmsg_put_query_there(struct pgmsg_out *out, size_t length)
+{
+    uint8_t *at = message_begin(out, 'Q', add_size(length, 1));
+    if (at != NULL)
+        at[length] = '\0';
 }
 
 void pgmsg_put_parse(struct pgmsg_out *out, const char *statement, const char *sql, size_t length)
@@ -183,6 +243,13 @@ void pgmsg_put_bind(struct pgmsg_out *out, const char *statement, const struct p
     assert(at == out->data + out->len);
 }
 
+void pgmsg_put_describe(struct pgmsg_out *out)
+{
+    uint8_t *at = message_begin(out, 'D', 1 + 1);
+    if (at != NULL)
+        memcpy(at, "P", 1 + 1); /* the unnamed portal */
+}
+
 void pgmsg_put_execute(struct pgmsg_out *out)
 {
     uint8_t *at = message_begin(out, 'E', 1 + 4);
@@ -193,6 +260,14 @@ void pgmsg_put_execute(struct pgmsg_out *out)
 void pgmsg_put_sync(struct pgmsg_out *out)
 {
     message_begin(out, 'S', 0);
+}
+
+void pgmsg_put_copy_fail(struct pgmsg_out *out, const char *why)
+{
+    size_t length = strlen(why) + 1;
+    uint8_t *at = message_begin(out, 'f', length);
+    if (at != NULL)
+        memcpy(at, why, length);
 }
 
 void pgmsg_put_terminate(struct pgmsg_out *out)

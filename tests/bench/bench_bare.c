@@ -1,8 +1,8 @@
 /* The least that a client can do: one thread, the event loop, a Bind, Execute and Sync with one random number for each
  * ReadyForQuery, and nothing else: no script, no clock, no record. What it costs is the floor under bench_pg on a machine.
- * Prints one JSON object.
+ * Requests are sent in batches where the kernel has io_uring, or one by one with "direct". Prints one JSON object.
  *
- *     bench_bare CONNINFO CLIENTS SECONDS SCALE       select-only, prepared */
+ *     bench_bare CONNINFO CLIENTS SECONDS SCALE [direct]       select-only, prepared */
 #include <stdio.h>
 #include <string.h>
 
@@ -14,11 +14,13 @@
 #include "wire/loop.h"
 #include "wire/pgconn.h"
 #include "wire/pgmsg.h"
+#include "wire/ring.h"
 
-enum { MAX_CLIENTS = 10000, EVENTS = 64 };
+enum { MAX_CLIENTS = 10000, EVENTS = WIRE_RING_SENDS };
 
 static PGconn *conns[MAX_CLIENTS];
 static struct wire_socket sockets[MAX_CLIENTS];
+static struct wire_ring ring;
 
 static int fail(const struct pl_err *err)
 {
@@ -28,7 +30,7 @@ static int fail(const struct pl_err *err)
 }
 
 /* false: the connection took less than the whole request, which this program cannot mend. */
-static bool send_one(struct wire_socket *socket, struct pl_rng *rng, int64_t accounts)
+static bool send_one(uint32_t client, struct pl_rng *rng, int64_t accounts)
 {
     uint8_t bytes[128];
     char number[24];
@@ -38,7 +40,15 @@ static bool send_one(struct wire_socket *socket, struct pl_rng *rng, int64_t acc
     pgmsg_put_bind(&out, "P_0", &(struct pgmsg_text){number, (size_t)length}, 1);
     pgmsg_put_execute(&out);
     pgmsg_put_sync(&out);
-    return wire_write(socket, out.data, out.len, &sent) == WIRE_DONE && sent == out.len;
+    if (wire_ring_put(&ring, &sockets[client], client, out.data, (uint32_t)out.len))
+        return true;
+    return wire_write(&sockets[client], out.data, out.len, &sent) == WIRE_DONE && sent == out.len;
+}
+
+static bool send_rest(void)
+{
+    struct wire_ring_short shorts[WIRE_RING_SENDS];
+    return wire_ring_flush(&ring, shorts) == 0;
 }
 
 static enum pl_code prepare(struct loop *loop, const char *conninfo, int clients, struct pl_err *err)
@@ -65,10 +75,12 @@ static int64_t run(struct loop *loop, int clients, int64_t accounts, int64_t end
     uint8_t in[8192];
     pl_rng_init(&rng, 1, PL_RNG_TEST, 0);
     for (int c = 0; c < clients; c++)
-        if (!send_one(&sockets[c], &rng, accounts))
+        if (!send_one((uint32_t)c, &rng, accounts))
             return -1;
     while (pl_clock_ns() < end_ns) {
         struct loop_event events[EVENTS];
+        if (!send_rest())
+            return -1;
         int count = loop_wait(loop, end_ns, events, EVENTS);
         for (int i = 0; i < count; i++) {
             struct wire_socket *socket = &sockets[events[i].tag];
@@ -76,7 +88,7 @@ static int64_t run(struct loop *loop, int clients, int64_t accounts, int64_t end
             enum wire_io result = wire_read(socket, in, sizeof in, &got);
             if (result == WIRE_AGAIN)
                 continue;
-            if (result != WIRE_DONE || got < 6 || in[got - 6] != 'Z' || !send_one(socket, &rng, accounts))
+            if (result != WIRE_DONE || got < 6 || in[got - 6] != 'Z' || !send_one(events[i].tag, &rng, accounts))
                 return -1;
             completed++;
         }
@@ -87,21 +99,25 @@ static int64_t run(struct loop *loop, int clients, int64_t accounts, int64_t end
 int main(int argc, char **argv)
 {
     int64_t clients, seconds, scale;
-    if (argc != 5 || pl_num_i64(argv[2], strlen(argv[2]), &clients) != PL_NUM_OK || clients < 1 || clients > MAX_CLIENTS ||
+    if (argc < 5 || argc > 6 || (argc == 6 && strcmp(argv[5], "direct") != 0) ||
+        pl_num_i64(argv[2], strlen(argv[2]), &clients) != PL_NUM_OK || clients < 1 || clients > MAX_CLIENTS ||
         pl_num_i64(argv[3], strlen(argv[3]), &seconds) != PL_NUM_OK || seconds < 1 || seconds > 86400 ||
         pl_num_i64(argv[4], strlen(argv[4]), &scale) != PL_NUM_OK || scale < 1 || scale > 20000) {
-        fprintf(stderr, "usage: bench_bare CONNINFO CLIENTS SECONDS SCALE\n");
+        fprintf(stderr, "usage: bench_bare CONNINFO CLIENTS SECONDS SCALE [direct]\n");
         return 2;
     }
     struct pl_err err = {0};
     struct loop loop = {.epoll_fd = -1};
     if (prepare(&loop, argv[1], (int)clients, &err) != PL_OK)
         return fail(&err);
+    if (argc == 5)
+        (void)wire_ring_init(&ring);
     int64_t completed = run(&loop, (int)clients, 100000 * scale, pl_clock_ns() + seconds * PL_NS_PER_S);
     if (completed < 0) {
         fprintf(stderr, "an answer did not come as expected\n");
         return 3;
     }
-    printf("{\"tps\": %.1f, \"completed\": %lld}\n", (double)completed / (double)seconds, (long long)completed);
+    printf("{\"tps\": %.1f, \"completed\": %lld, \"ring\": \"%s\"}\n", (double)completed / (double)seconds,
+           (long long)completed, wire_ring_name(&ring));
     return 0; /* the connections end with the process */
 }

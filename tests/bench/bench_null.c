@@ -67,12 +67,8 @@ static double recorder_cost_ns(const struct program *program)
     enum { OPERATIONS = 5000000, LATENCIES = 4096 };
     struct load_script script = {.program = program, .weight = 1};
     size_t zero = 0;
-    struct load_shape shape = {.scripts = &script,
-                               .script_count = 1,
-                               .weight_sum = 1,
-                               .first_cell = &zero,
-                               .cell_count = 2,
-                               .first_variable = &zero};
+    struct load_shape shape = {
+        .scripts = &script, .script_count = 1, .weight_sum = 1, .first_cell = &zero, .cell_count = 2};
     static struct recorder recorder;
     static int64_t latencies[LATENCIES];
     atomic_int hurry = 0;
@@ -105,8 +101,8 @@ int main(int argc, char **argv)
     struct pl_err err = {0};
     struct pl_arena *arena = pl_arena_new();
     struct program *program;
-    if (program_compile("bench", script_text, sizeof script_text - 1, (const char *[]){NULL}, arena, &program, &err) !=
-        PL_OK)
+    if (program_compile("bench", script_text, sizeof script_text - 1, PROGRAM_STRICT, names_new(arena), arena, &program,
+                        &err) != PL_OK)
         return fail(&err);
     struct load_result result = run(program, (int)clients, seconds * PL_NS_PER_S, &err);
     if (err.code != PL_OK)

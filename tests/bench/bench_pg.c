@@ -142,7 +142,9 @@ int main(int argc, char **argv)
     struct pl_arena *arena = pl_arena_new();
     struct program *program;
     const char *text = builtin_script(argv[2]);
-    if (program_compile(argv[2], text, strlen(text), (const char *[]){"scale", NULL}, arena, &program, &err) != PL_OK)
+    struct names *names = names_new(arena);
+    names_predefine(names, "scale");
+    if (program_compile(argv[2], text, strlen(text), PROGRAM_STRICT, names, arena, &program, &err) != PL_OK)
         return fail(&err);
     struct load_script script = {.program = program, .weight = 1};
     struct load_variable variable = {.name = "scale", .value = {.type = VALUE_INT, .i = scale}};

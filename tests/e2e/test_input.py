@@ -64,7 +64,7 @@ def test_script_errors(place):
     place.file("mine.sql", "\\set x 1 +\nSELECT :x;\n")
     plan = GOOD + "  - {kind: clients, script: mine, clients: 1, for: 1s}\nscripts: {mine: mine.sql}\n"
     error, _ = refuse(place, plan, "mine.sql:1:")
-    expect("value is expected" in error, error)
+    expect('syntax error in command "set"' in error, error)
     place.file("mine.sql", "SELECT :nothing;\n")
     refuse(place, plan, "mine.sql:1:8", "nothing")
     place.file("mine.sql", "-- nothing\n")

@@ -22,6 +22,28 @@ static void check_text(const struct pgmsg *msg, const char *text)
     must(memchr(at, '\0', (size_t)(msg->body + msg->length - at)) != NULL);
 }
 
+/* Rows and their descriptions: every part inside the body, none over another, and all of the body used when all is good. */
+static void check_parts(const struct pgmsg *msg, void (*begin)(const struct pgmsg *, struct pgmsg_cursor *),
+                        bool (*next)(struct pgmsg_cursor *, struct pgmsg_text *), char type)
+{
+    struct pgmsg_cursor cursor;
+    struct pgmsg_text part;
+    const char *before = (const char *)msg->body, *end = before + msg->length;
+    begin(msg, &cursor);
+    must(msg->type == type || cursor.is_bad);
+    size_t count = 0, all = cursor.left;
+    for (; next(&cursor, &part); count++) {
+        must(msg->type == type && cursor.left == all - count - 1);
+        if (part.text == NULL)
+            continue;
+        must(part.text >= before && part.text + part.length <= end);
+        must(type == 'D' || (part.text[part.length] == '\0' && strlen(part.text) == part.length));
+        before = part.text + part.length;
+    }
+    must(cursor.left == 0 && (cursor.is_bad || (count == all && (const char *)cursor.at == end)));
+    must(!next(&cursor, &part));
+}
+
 static void check_message(const uint8_t *in, const struct pgmsg *msg)
 {
     must(msg->body == in + 5 && msg->total == 5 + msg->length);
@@ -36,6 +58,8 @@ static void check_message(const uint8_t *in, const struct pgmsg *msg)
     check_text(msg, error.severity);
     check_text(msg, error.sqlstate);
     check_text(msg, error.message);
+    check_parts(msg, pgmsg_columns, pgmsg_next_column, 'T');
+    check_parts(msg, pgmsg_fields, pgmsg_next_field, 'D');
     char state = pgmsg_ready_state(msg);
     must(state == 0 || (msg->type == 'Z' && msg->length == 1 && (char)msg->body[0] == state));
 }

@@ -21,6 +21,20 @@ static void broken(const char *what)
             broken(#condition);                                                                                            \
     } while (0)
 
+static void check_service_axis(const struct plan_axis *axis)
+{
+    HOLDS(axis->name[0] != '\0' && (axis->kind == PLAN_AXIS_PARAM) == (axis->key != NULL));
+    HOLDS((axis->kind == PLAN_AXIS_SETTING) == (axis->setting != NULL));
+    for (size_t i = 0; i < axis->value_count; i++)
+        for (size_t k = 0; k < i && axis->kind != PLAN_AXIS_PARAM; k++)
+            HOLDS(strcmp(axis->values[i], axis->values[k]) != 0);
+    for (size_t i = 0; i < axis->value_count && axis->kind == PLAN_AXIS_SETTINGS; i++) {
+        HOLDS(axis->bundles[i].name == axis->values[i]);
+        for (size_t k = 0; k < axis->bundles[i].setting_count; k++)
+            HOLDS(plan_setting_refusal(axis->bundles[i].settings[k].name) == NULL);
+    }
+}
+
 static void check_stage(const struct plan_stage *stage, struct pl_arena *arena)
 {
     HOLDS(stage->name != NULL && stage->kind < PLAN_KIND_COUNT && stage->params.iterations >= 1);
@@ -35,7 +49,11 @@ static void check_stage(const struct plan_stage *stage, struct pl_arena *arena)
         HOLDS(strcmp(plan_params_text(&again, key, arena), text) == 0);
     }
     for (size_t i = 0; i < stage->axis_count; i++) {
-        HOLDS(stage->axes[i].value_count >= 1 && (stage->axes[i].key->kinds >> stage->kind & 1U) != 0);
+        HOLDS(stage->axes[i].value_count >= 1);
+        check_service_axis(&stage->axes[i]);
+        if (stage->axes[i].kind != PLAN_AXIS_PARAM)
+            continue;
+        HOLDS((stage->axes[i].key->kinds >> stage->kind & 1U) != 0);
         for (size_t j = 0; j < stage->axes[i].value_count; j++) {
             struct plan_params params = stage->params;
             plan_params_set(&params, stage->axes[i].key, stage->axes[i].values[j]);

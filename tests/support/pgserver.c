@@ -31,15 +31,23 @@ static void tick(void)
     nanosleep(&(struct timespec){.tv_nsec = TICK_MS * 1000000L}, NULL);
 }
 
+static bool wants_18(void)
+{
+    const char *version = getenv("PLIMSOLL_TEST_PG");
+    return version != NULL && strcmp(version, "18") == 0;
+}
+
 static bool bin_find(char *bin, size_t size)
 {
     char path[512];
-    const char *named = getenv("PLIMSOLL_TEST_PGBIN");
+    const char *named = getenv(wants_18() ? "PLIMSOLL_TEST_PGBIN18" : "PLIMSOLL_TEST_PGBIN");
     if (named != NULL) {
         snprintf(bin, size, "%s", named);
         snprintf(path, sizeof path, "%s/postgres", named);
         return access(path, X_OK) == 0;
     }
+    if (wants_18())
+        return false;
     glob_t found;
     int best = 0;
     if (glob("/usr/lib/postgresql/*/bin/postgres", 0, NULL, &found) != 0)
@@ -344,7 +352,12 @@ void pgserver_stop(struct pgserver *server)
 struct pgserver *pgserver_or_skip(struct pgserver *server)
 {
     if (server == NULL) {
-        print_message("# skipped: no PostgreSQL found\n");
+        const char *why = getenv("PLIMSOLL_TEST_NO_PG18");
+        if (wants_18())
+            print_message("# skipped: %s\n",
+                          why != NULL ? why : "no PostgreSQL 18 in PLIMSOLL_TEST_PGBIN18 (tools/postgres18)");
+        else
+            print_message("# skipped: no PostgreSQL found\n");
         skip();
     }
     return server;

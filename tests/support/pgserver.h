@@ -6,7 +6,9 @@
  *     static int teardown(void **state) { pgserver_stop(*state); return 0; }
  *     static void test_x(void **state) { struct pgserver *server = pgserver_or_skip(*state); ... server->conninfo ... }
  *
- * Looked for in the folder that PLIMSOLL_TEST_PGBIN names, or else in /usr/lib/postgresql/N/bin (the highest N). */
+ * Looked for in the folder that PLIMSOLL_TEST_PGBIN names, or else in /usr/lib/postgresql/N/bin (the highest N). With
+ * PLIMSOLL_TEST_PG=18 it is the one in PLIMSOLL_TEST_PGBIN18 instead, which tools/check sets: a test that stands in
+ * `unit_on_18` of its room's meson.build runs a second time with that. */
 #ifndef PL_TESTS_PGSERVER_H
 #define PL_TESTS_PGSERVER_H
 
@@ -23,7 +25,7 @@ struct pgserver {
 };
 
 /* max_connections is 300. The role "guarded" (which the test creates) has to give a password (SCRAM); all others are
- * trusted. NULL when no PostgreSQL is installed; one that does not start fails the test and prints its log. */
+ * trusted. NULL when there is no PostgreSQL; one that does not start fails the test and prints its log. */
 struct pgserver *pgserver_start(void);
 
 /* As pgserver_start, on TCP 127.0.0.1 with ssl = on and a self-signed certificate; conninfo has sslmode=require. */
@@ -35,7 +37,7 @@ struct pgserver *pgserver_start_with(const char *const *settings, bool tls);
 /* Fast shutdown (immediate when that takes more than 20 s), folder removed, memory freed. NULL is fine. */
 void pgserver_stop(struct pgserver *server);
 
-/* Returns server; skips the calling cmocka test, and says so, when it is NULL. */
+/* Returns server; skips the calling cmocka test, and says why, when it is NULL. */
 struct pgserver *pgserver_or_skip(struct pgserver *server);
 
 #endif

@@ -179,6 +179,33 @@ static void test_null_and_sim(void **state)
     check(&spec, START_NS);
 }
 
+/* Everything at once that pgbench's options ask for: tries, a log, every command, sleeps, connections. */
+static void test_everything_asked_for(void **state)
+{
+    (void)state;
+    skip_when_sanitized();
+    static const char text[] = "\\set x random(1, 5)\nSELECT 1;\n\\if :x = 1\n\\sleep 1 ms\n\\elif :x = 2\n"
+                               "\\set y 1 / 0\n\\endif\n\\startpipeline\nSELECT 2;\n\\endpipeline\n";
+    struct pl_arena *arena = pl_arena_new();
+    struct program *program;
+    struct pl_err err = {0};
+    assert_int_equal(program_compile("s", text, strlen(text), PROGRAM_AS_PGBENCH, names_new(arena), arena, &program, &err),
+                     PL_OK);
+    const struct load_script script = {program, 1};
+    for (int open_loop = 0; open_loop < 2; open_loop++) {
+        struct load_spec spec = spec_for(LOAD_NULL, &script);
+        spec.protocol = PLAN_EXTENDED;
+        spec.open_loop = open_loop;
+        spec.rate_per_s = 20000;
+        spec.max_tries = 3;
+        spec.latency_limit_ns = 20 * MS;
+        spec.every_step = spec.log_operations = spec.tell_failures = spec.connect_each = true;
+        spec.sampling_frac = open_loop ? 0.5 : 0;
+        check(&spec, 0);
+    }
+    pl_arena_free(arena);
+}
+
 static void check_server(struct pgserver *server, bool with_errors)
 {
     static const char good[] = "\\set x random(1, 100)\nBEGIN;\nSELECT :x, repeat('z', 20000);\nEND;\n";
@@ -187,7 +214,8 @@ static void check_server(struct pgserver *server, bool with_errors)
     struct pl_arena *arena = pl_arena_new();
     struct program *program;
     struct pl_err err = {0};
-    assert_int_equal(program_compile("s", text, strlen(text), (const char *[]){NULL}, arena, &program, &err), PL_OK);
+    assert_int_equal(program_compile("s", text, strlen(text), PROGRAM_STRICT, names_new(arena), arena, &program, &err),
+                     PL_OK);
     for (int i = 0; i < 6; i++) {
         const struct load_script script = {program, 1};
         struct load_spec spec = spec_for(LOAD_PG, &script);
@@ -227,10 +255,8 @@ static void test_postgres_tls(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_control),
-        cmocka_unit_test(test_null_and_sim),
-        cmocka_unit_test(test_postgres),
-        cmocka_unit_test(test_postgres_tls),
+        cmocka_unit_test(test_control),  cmocka_unit_test(test_null_and_sim), cmocka_unit_test(test_everything_asked_for),
+        cmocka_unit_test(test_postgres), cmocka_unit_test(test_postgres_tls),
     };
     return cmocka_run_group_tests(tests, group_setup, NULL);
 }

@@ -3,6 +3,8 @@
 
 #include <math.h>
 
+#include "load/recorder_int.h"
+
 static void test_stop_drains(void **state)
 {
     (void)state;
@@ -158,6 +160,124 @@ static void test_wrong_specs(void **state)
     assert_int_equal(load_new(&spec, &load, &err), PL_LIMIT);
 }
 
+static void assert_refused(const struct load_spec *spec)
+{
+    struct load *load = NULL;
+    struct pl_err err = {0};
+    assert_int_equal(load_new(spec, &load, &err), PL_INPUT);
+    assert_true(err.what[0] != '\0');
+    assert_null(load);
+}
+
+static void test_wrong_limits(void **state)
+{
+    (void)state;
+    struct load_spec spec = sim_spec();
+    spec.operations_per_client = 5; /* and a window */
+    assert_refused(&spec);
+    spec.measure_ns = 0;
+    spec.operations = 5;
+    assert_refused(&spec);
+    spec = sim_spec();
+    spec.operations_per_client = -1;
+    assert_refused(&spec);
+    spec.operations_per_client = INT64_MAX;
+    spec.measure_ns = 0;
+    assert_refused(&spec);
+    spec = sim_spec();
+    spec.max_tries = -2;
+    assert_refused(&spec);
+    spec = sim_spec();
+    spec.latency_limit_ns = -1;
+    assert_refused(&spec);
+    for (int i = 0; i < 3; i++) {
+        spec = sim_spec();
+        spec.sampling_frac = i == 0 ? -0.1 : i == 1 ? 1.01 : (double)NAN;
+        assert_refused(&spec);
+    }
+}
+
+/* Two scripts that know different variables would write into each other's. */
+static void test_scripts_of_different_variables(void **state)
+{
+    (void)state;
+    static const char text[] = "\\set x 1\nSELECT :x;\n";
+    struct pl_arena *arena = pl_arena_new();
+    struct pl_err err = {0};
+    struct program *programs[2];
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(
+            program_compile("s", text, sizeof text - 1, PROGRAM_STRICT, names_new(arena), arena, &programs[i], &err),
+            PL_OK);
+    const struct load_script scripts[] = {{programs[0], 1}, {programs[1], 1}};
+    struct load_spec spec = sim_spec();
+    spec.scripts = scripts;
+    spec.script_count = 2;
+    assert_refused(&spec);
+    pl_arena_free(arena);
+}
+
+struct operation_book {
+    struct memory_sink memory; /* first: it is the sink's */
+    int64_t count, last[64];
+    enum pl_code code; /* what the sink answers */
+};
+
+static enum pl_code operations_book(void *ctx, int worker, const struct operation *operations, size_t count,
+                                    struct pl_err *err)
+{
+    struct operation_book *book = ctx;
+    assert_in_range(worker, 0, 1);
+    if (book->code != PL_OK)
+        return pl_err_set(err, book->code, "the log is full");
+    for (size_t i = 0; i < count; i++)
+        assert_int_equal(operations[i].number, ++book->last[operations[i].client]);
+    book->count += (int64_t)count;
+    return PL_OK;
+}
+
+/* Hundreds of thousands of operations a second, and a conductor that looks rarely: each of them arrives, once, in order. A
+ * sink that fails ends nothing and keeps nobody waiting. */
+static void test_log_of_a_slow_conductor(void **state)
+{
+    (void)state;
+    for (int fails = 0; fails < 2; fails++) {
+        struct load_spec spec = sim_spec();
+        struct operation_book book = {.code = fails ? PL_IO : PL_OK};
+        struct load *load;
+        struct pl_err err = {0};
+        struct load_glance glance = {0};
+        struct load_result result;
+        memory_sink_init(&book.memory);
+        struct sink sink = memory_sink(&book.memory);
+        sink.operations = operations_book;
+        spec.driver = LOAD_NULL;
+        spec.workers = 2;
+        spec.log_operations = true;
+        spec.measure_ns = 0;
+        spec.warm_up_ns = 0;
+        spec.operations_per_client = 20000;
+        assert_int_equal(load_new(&spec, &load, &err), PL_OK);
+        assert_int_equal(load_connect(load, NULL, &err), PL_OK);
+        load_start(load, pl_clock_ns());
+        while (!glance.ended) {
+            pl_clock_sleep_until(pl_clock_ns() + 20 * MS);
+            assert_int_equal(load_poll(load, 7, &sink, &glance, &err), book.code);
+            if (fails && !glance.ended)
+                load_stop(load);
+        }
+        assert_int_equal(load_finish(load, 7, &sink, &result, &err), book.code);
+        if (!fails) {
+            assert_int_equal(book.count, 12 * 20000);
+            assert_int_equal(result.total.completed, 12 * 20000);
+            for (int c = 0; c < 12; c++)
+                assert_int_equal(book.last[c], 20000);
+        }
+        load_free(load);
+        memory_sink_release(&book.memory);
+    }
+}
+
 static void test_more_workers_than_clients(void **state)
 {
     (void)state;
@@ -269,11 +389,18 @@ static void test_slow_conductor(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_stop_drains),       cmocka_unit_test(test_stop_before_the_window),
-        cmocka_unit_test(test_free_at_any_point), cmocka_unit_test(test_stop_while_connecting),
-        cmocka_unit_test(test_wrong_specs),       cmocka_unit_test(test_more_workers_than_clients),
-        cmocka_unit_test(test_sink_that_fails),   cmocka_unit_test(test_glance),
+        cmocka_unit_test(test_stop_drains),
+        cmocka_unit_test(test_stop_before_the_window),
+        cmocka_unit_test(test_free_at_any_point),
+        cmocka_unit_test(test_stop_while_connecting),
+        cmocka_unit_test(test_wrong_specs),
+        cmocka_unit_test(test_more_workers_than_clients),
+        cmocka_unit_test(test_sink_that_fails),
+        cmocka_unit_test(test_glance),
         cmocka_unit_test(test_slow_conductor),
+        cmocka_unit_test(test_wrong_limits),
+        cmocka_unit_test(test_scripts_of_different_variables),
+        cmocka_unit_test(test_log_of_a_slow_conductor),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -36,8 +36,10 @@ static struct program *compile(struct fixture *fixture, const char *name, const 
 {
     struct pl_err err = {0};
     struct program *program = NULL;
-    if (program_compile(name, text, strlen(text), (const char *[]){"scale", "client_id", NULL}, fixture->arena, &program,
-                        &err) != PL_OK)
+    struct names *names = names_new(fixture->arena);
+    names_predefine(names, "scale");
+    names_predefine(names, "client_id");
+    if (program_compile(name, text, strlen(text), PROGRAM_STRICT, names, fixture->arena, &program, &err) != PL_OK)
         fail_msg("%s", err.what);
     return program;
 }
@@ -250,18 +252,26 @@ static void test_prepare_error(void **state)
     load_free(load);
 }
 
+/* A COPY fails its operation; the connection serves the next one. */
 static void test_copy(void **state)
 {
     struct fixture *fixture = fixture_of(state);
     static const char *const texts[] = {"COPY pgbench_branches TO STDOUT;\n", "COPY pgbench_history FROM STDIN;\n"};
-    for (int i = 0; i < 2; i++) {
-        const struct load_script script = {compile(fixture, "copy", texts[i]), 1};
-        struct load_spec spec = spec_for(fixture, &script, i ? PLAN_SIMPLE : PLAN_PREPARED);
+    for (int i = 0; i < 4; i++) {
+        struct program *program = NULL;
+        struct pl_err err = {0};
+        const char *text = texts[i % 2];
+        assert_int_equal(program_compile("copy", text, strlen(text), PROGRAM_AS_PGBENCH, names_new(fixture->arena),
+                                         fixture->arena, &program, &err),
+                         PL_OK);
+        const struct load_script script = {program, 1};
+        struct load_spec spec = spec_for(fixture, &script, i < 2 ? PLAN_SIMPLE : PLAN_PREPARED);
         struct load_run run;
         load_run_real(&spec, &run);
         load_run_check(&run);
-        assert_int_equal(run.result.clients_lost, 6);
-        assert_int_equal(load_run_fault(&run, "COPY")->count, 6);
+        assert_int_equal(run.result.clients_lost, 0);
+        assert_int_equal(run.result.total.failed, 600);
+        assert_int_equal(load_run_fault(&run, "COPY")->count, 600);
         load_run_release(&run);
     }
 }
@@ -441,6 +451,83 @@ static void test_many_clients(void **state)
     load_run_release(&run);
 }
 
+/* Each operation on a connection of its own, in the event loop of its worker. */
+static void test_connect_each(void **state)
+{
+    struct fixture *fixture = fixture_of(state);
+    for (int protocol = 0; protocol < 3; protocol++) {
+        const struct load_script script = {compile(fixture, "tpcb-like", builtin_script("tpcb-like")), 1};
+        struct load_spec spec = spec_for(fixture, &script, (enum plan_protocol)protocol);
+        struct load_run run;
+        spec.connect_each = true;
+        spec.operations = 120;
+        sql(fixture, "TRUNCATE pgbench_history");
+        load_run_real(&spec, &run);
+        load_run_check(&run);
+        assert_no_faults(&run);
+        assert_int_equal(run.result.total.completed, 120);
+        assert_int_equal(number(fixture, "SELECT count(*) FROM pgbench_history"), 120);
+        load_run_release(&run);
+    }
+    wait_until_alone(fixture);
+}
+
+/* Connections prepare when they first run a command, and only then. */
+static void test_prepares_lazily(void **state)
+{
+    struct fixture *fixture = fixture_of(state);
+    const struct load_script script = {
+        compile(fixture, "lazy",
+                "SELECT 1;\nSELECT 1 / (SELECT (count(*) BETWEEN 2 AND 3)::int FROM pg_prepared_statements);\n"
+                "SELECT abalance FROM pgbench_accounts WHERE aid = 1;\n"),
+        1};
+    struct load_spec spec = spec_for(fixture, &script, PLAN_PREPARED);
+    struct load_run run;
+    spec.prepare_lazily = true;
+    load_run_real(&spec, &run);
+    load_run_check(&run);
+    assert_no_faults(&run);
+    assert_int_equal(run.result.total.completed, 600);
+    load_run_release(&run);
+}
+
+/* Rows into variables, a pipeline that uses them, and a compound where the protocol has them: through the whole engine. */
+static void test_rows_and_pipelines(void **state)
+{
+    struct fixture *fixture = fixture_of(state);
+    static const char with_pipeline[] =
+        "\\set x random(1, 100000)\n"
+        "SELECT aid, repeat('a', :x::int % 1000) AS t FROM pgbench_accounts WHERE aid = :x \\gset g_\n"
+        "\\startpipeline\n"
+        "INSERT INTO gathered VALUES (:g_aid, length(:g_t::text));\n"
+        "\\syncpipeline\n"
+        "INSERT INTO gathered VALUES (-(:g_aid::int), -(:x::int % 1000));\n"
+        "\\endpipeline\n";
+    static const char with_compound[] =
+        "\\set x random(1, 100000)\n"
+        "SELECT aid FROM pgbench_accounts WHERE aid = :x \\; SELECT :x % 1000 AS t \\aset g_\n"
+        "INSERT INTO gathered VALUES (:g_aid, :g_t) \\; "
+        "INSERT INTO gathered VALUES (-:g_aid, -(:x % 1000));\n";
+    sql(fixture, "CREATE TABLE IF NOT EXISTS gathered (aid int, t int)");
+    for (int protocol = 0; protocol < 3; protocol++) {
+        const char *text = protocol == PLAN_SIMPLE ? with_compound : with_pipeline;
+        const struct load_script script = {compile(fixture, "gather", text), 1};
+        struct load_spec spec = spec_for(fixture, &script, (enum plan_protocol)protocol);
+        struct load_run run;
+        spec.prepare_lazily = true;
+        sql(fixture, "TRUNCATE gathered");
+        load_run_real(&spec, &run);
+        load_run_check(&run);
+        assert_no_faults(&run);
+        assert_int_equal(run.result.total.completed, 600);
+        assert_int_equal(number(fixture, "SELECT count(*) FROM gathered WHERE aid > 0"), 600);
+        assert_int_equal(number(fixture, "SELECT sum(aid) FROM gathered"), 0);
+        assert_int_equal(number(fixture, "SELECT sum(t) FROM gathered"), 0);
+        assert_true(number(fixture, "SELECT count(DISTINCT aid) FROM gathered") > 600);
+        load_run_release(&run);
+    }
+}
+
 /* In another process's eyes a killed postmaster: all clients are lost, the load ends. Last, as the server is gone then. */
 static void kill_server(struct fixture *fixture)
 {
@@ -483,11 +570,15 @@ int main(void)
         TEST_PLAIN(test_all_backends_are_killed),
         TEST_PLAIN(test_stuck_on_a_lock),
         TEST_PLAIN(test_many_clients),
+        TEST_PLAIN(test_connect_each),
+        TEST_PLAIN(test_prepares_lazily),
+        TEST_PLAIN(test_rows_and_pipelines),
         TEST_PLAIN(test_server_goes),
         TEST_TLS(test_tpcb_leaves_its_trace),
         TEST_TLS(test_errors),
         TEST_TLS(test_large_results),
         TEST_TLS(test_backend_is_killed),
+        TEST_TLS(test_connect_each),
         TEST_TLS(test_server_goes),
     };
     return cmocka_run_group_tests(tests, group_setup, group_teardown);

@@ -21,12 +21,8 @@ static int setup(void **state)
     fixture->scripts[0] = (struct load_script){&load_test_one, 1};
     fixture->scripts[1] = (struct load_script){&load_test_three, 1};
     fixture->first[1] = 2;
-    fixture->shape = (struct load_shape){.scripts = fixture->scripts,
-                                         .script_count = 2,
-                                         .weight_sum = 2,
-                                         .first_cell = fixture->first,
-                                         .cell_count = 6,
-                                         .first_variable = fixture->first};
+    fixture->shape = (struct load_shape){
+        .scripts = fixture->scripts, .script_count = 2, .weight_sum = 2, .first_cell = fixture->first, .cell_count = 6};
     recorder_init(&fixture->recorder, &fixture->shape, false, &fixture->hurry);
     recorder_start(&fixture->recorder, 100, PHASE_WARM_UP);
     *state = fixture;
@@ -66,7 +62,9 @@ static void test_cells(void **state)
     assert_int_equal(buffer->cells[0].service.max, 7);
     assert_int_equal(buffer->cells[0].lateness.max, 3);
     assert_int_equal(buffer->cells[1].service.total, 1);
+    buffer->cells[0].attempts.retries = 3;
     recorder_give(recorder, buffer);
+    assert_int_equal(buffer->cells[0].attempts.retries, 0);
     assert_int_equal(buffer->cells[0].ledger.completed + buffer->cells[0].response.total + buffer->cells[1].service.total,
                      0);
     buffer = recorder_take(recorder);

@@ -321,10 +321,10 @@ static void test_script_fault(void **state)
     struct pl_arena *arena = pl_arena_new();
     struct pl_err err = {0};
     struct program *early_program, *late_program;
-    assert_int_equal(program_compile("e", text, sizeof text - 1, (const char *[]){NULL}, arena, &early_program, &err),
+    struct names *names = names_new(arena);
+    assert_int_equal(program_compile("e", text, sizeof text - 1, PROGRAM_STRICT, names, arena, &early_program, &err),
                      PL_OK);
-    assert_int_equal(program_compile("l", late, sizeof late - 1, (const char *[]){NULL}, arena, &late_program, &err),
-                     PL_OK);
+    assert_int_equal(program_compile("l", late, sizeof late - 1, PROGRAM_STRICT, names, arena, &late_program, &err), PL_OK);
     const struct load_script scripts[] = {{early_program, 1}, {late_program, 1}};
     for (int i = 0; i < 6; i++) {
         struct load_spec spec = i % 2 ? open_spec() : sim_spec();

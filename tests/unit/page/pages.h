@@ -84,4 +84,45 @@ static inline struct synth *small_study(void)
     return synth;
 }
 
+/* Pairs of trials of one load on two settings: faster, slower, no difference, too few trials. The response times of a trial
+ * are uniform, so that throughput is what `mean_ns` makes it; the last cell has one trial a side. */
+static inline struct synth *compared_study(void)
+{
+    static const struct {
+        const char *cell;
+        double base_ns, other_ns, noise;
+        int iterations;
+    } cells[] = {{"db.data.scale=1 clients=1", 2e6, 1.7e6, 0.01, 4},
+                 {"db.data.scale=1 clients=2", 2e6, 2.5e6, 0.02, 4},
+                 {"db.data.scale=10 clients=1", 2e6, 2.01e6, 0.03, 4},
+                 {"db.data.scale=10 clients=2", 2e6, 1.5e6, 0, 1}};
+    static const char *const scopes[] = {"db data.scale=1 settings=default", "db data.scale=1 settings=custom",
+                                         "db data.scale=10 settings=default", "db data.scale=10 settings=custom"};
+    struct synth *synth = synth_new();
+    for (int i = 0; i < 4; i++) {
+        synth_fact(synth, scopes[i], "server_version", "15.14", "", "pg_settings");
+        synth_fact(synth, scopes[i], "kind", "postgres", "", "plan");
+        synth_fact(synth, scopes[i], "setting.shared_buffers", i % 2 == 0 ? "128MB" : "512MB", "", "pg_settings");
+        synth_fact(synth, scopes[i], "setting.max_connections", "200", "", "pg_settings");
+        if (i % 2 == 1)
+            synth_fact(synth, scopes[i], "setting.wal_compression", "pglz", "", "pg_settings");
+    }
+    int64_t stage = synth_stage(synth, "clients", "How much does it do?", "script=tpcb-like for=1s iterations=4");
+    for (size_t i = 0; i < sizeof cells / sizeof *cells; i++) {
+        int64_t rows[2];
+        static const char *const arms[] = {"default", "custom"};
+        for (int k = 0; k < 2; k++)
+            rows[k] = synth_case(synth, stage, pl_format(synth->arena, "%s db.settings=%s", cells[i].cell, arms[k]));
+        for (int iteration = 0; iteration < cells[i].iterations; iteration++)
+            for (int k = 0; k < 2; k++) {
+                double off = cells[i].noise * ((iteration * 2 + k) % 3 - 1);
+                int clients = cells[i].cell[strlen(cells[i].cell) - 1] - '0';
+                synth_closed_loop(synth, synth_trial(synth, rows[k], iteration, 1, clients),
+                                  (k == 0 ? cells[i].base_ns : cells[i].other_ns) * (1 + off), 10);
+            }
+    }
+    synth_study(synth);
+    return synth;
+}
+
 #endif

@@ -135,6 +135,39 @@ static void test_backlog_is_not_kept_up(void **state)
     pl_free(page);
 }
 
+/* The study of a load alone, on a server that was there before. */
+static char *load_only(const char *place)
+{
+    struct synth *synth = small_study();
+    synth_fact(synth, "tool", "command", "pgbench", "", "the command line");
+    synth_fact(synth, "db", "place", place, "", "the address of the connection");
+    synth->study.plan_text = "pgbench -c4 bench";
+    synth->study.plan_path = "";
+    return markdown_of(synth);
+}
+
+static void test_load_only(void **state)
+{
+    (void)state;
+    char *page = load_only("this machine");
+    assert_holds(page, "It was running already, and was loaded from");
+    assert_holds(page, "- Only the load was watched: nothing was read of the server's memory, CPU, disk");
+    assert_holds(page, "The load generator ran on the same machine as the service");
+    assert_holds(page, "## The command\n\nThis command, passwords left out, did it.");
+    assert_holds(page, "    pgbench -c4 bench\n");
+    assert_lacks(page, "The plan sets");
+    assert_lacks(page, "How quiet the host was");
+    pl_free(page);
+    page = load_only("another machine");
+    assert_holds(page, "The numbers hold for these two machines, the network between them");
+    assert_holds(page, "The load generator ran on another machine than the server");
+    pl_free(page);
+    page = markdown_of(small_study());
+    assert_lacks(page, "Only the load was watched");
+    assert_holds(page, "It was started, loaded and watched from");
+    pl_free(page);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -144,6 +177,7 @@ int main(void)
         cmocka_unit_test(test_short_first_complete_later),
         cmocka_unit_test(test_highest_rate_kept_up),
         cmocka_unit_test(test_backlog_is_not_kept_up),
+        cmocka_unit_test(test_load_only),
     };
     return cmocka_run_group_tests_name("about", tests, NULL, NULL);
 }

@@ -19,6 +19,16 @@ static int setup(void **state)
     return 0;
 }
 
+static int setup_compared(void **state)
+{
+    struct fixture *fixture = pl_new(1, sizeof *fixture);
+    fixture->synth = compared_study();
+    fixture->arena = pl_arena_new();
+    fixture->figures = model_figures(&fixture->synth->study, fixture->arena);
+    *state = fixture;
+    return 0;
+}
+
 static int teardown(void **state)
 {
     struct fixture *fixture = *state;
@@ -100,6 +110,31 @@ static void test_each_derived_figure_is_recomputed(void **state)
     }
 }
 
+static void test_comparisons_are_recomputed(void **state)
+{
+    struct fixture *fixture = *state;
+    static const struct {
+        const char *kind, *name;
+        double factor, term;
+    } lies[] = {
+        {"clients", "tps_change_frac", 1.001, 0},
+        {"clients", "tps_change_corrected_p", 1.001, 0},
+        {"clients", "tps_change_corrected_p", 0.5, 0},
+        {"clients", "tps_change_p", 0, 0.2}, /* its interval is all on one side */
+        {"", "comparisons", 1, 1},
+    };
+    const struct figure *truth = fixture->figures.items;
+    struct pl_err none = {0};
+    assert_int_equal(write_page(fixture, &none), PL_OK);
+    for (size_t i = 0; i < sizeof lies / sizeof *lies; i++) {
+        struct pl_err err = {0};
+        fixture->figures.items = truth;
+        tamper(fixture, lies[i].kind, lies[i].name, lies[i].factor, lies[i].term);
+        if (write_page(fixture, &err) != PL_BALANCE)
+            fail_msg("a wrong %s went through", lies[i].name);
+    }
+}
+
 static void test_interval_must_hold_its_value(void **state)
 {
     struct fixture *fixture = *state;
@@ -127,6 +162,31 @@ static void test_littles_law_on_the_study(void **state)
     assert_non_null(strstr(err.what, "Little"));
 }
 
+/* Clients that are done after so many operations each may be idle at the end, but never do more than they can. */
+static void test_littles_law_of_counted_clients(void **state)
+{
+    struct fixture *fixture = *state;
+    struct synth *synth = fixture->synth;
+    for (size_t i = 0; i < synth->study.stage_count; i++) {
+        struct stage_row *stage = &synth->stages[i];
+        struct param *params = pl_alloc(fixture->arena, stage->param_count + 1, sizeof *params);
+        memcpy(params, stage->params, stage->param_count * sizeof *params);
+        params[stage->param_count] = (struct param){"transactions", "1000"};
+        stage->params = params;
+        stage->param_count++;
+    }
+    struct pl_err err = {0};
+    for (size_t i = 0; i < synth->study.trial_count; i++)
+        synth->trials[i].clients *= 2; /* half of them were idle */
+    fixture->figures = model_figures(&synth->study, fixture->arena);
+    assert_int_equal(write_page(fixture, &err), PL_OK);
+    for (size_t i = 0; i < synth->study.trial_count; i++)
+        synth->trials[i].clients = synth->trials[i].clients > 0 ? 1 : 0; /* where four worked */
+    fixture->figures = model_figures(&synth->study, fixture->arena);
+    assert_int_equal(write_page(fixture, &err), PL_BALANCE);
+    assert_non_null(strstr(err.what, "Little"));
+}
+
 static void test_a_page_has_a_largest_size(void **state)
 {
     struct fixture *fixture = *state;
@@ -142,6 +202,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_true_page_is_written, setup, teardown),
         cmocka_unit_test_setup_teardown(test_each_derived_figure_is_recomputed, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_comparisons_are_recomputed, setup_compared, teardown),
+        cmocka_unit_test_setup_teardown(test_littles_law_of_counted_clients, setup, teardown),
         cmocka_unit_test_setup_teardown(test_interval_must_hold_its_value, setup, teardown),
         cmocka_unit_test_setup_teardown(test_littles_law_on_the_study, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_page_has_a_largest_size, setup, teardown),

@@ -50,12 +50,22 @@ static void test_json(void **state)
     synth_free(synth);
 }
 
+static void test_compared(void **state)
+{
+    (void)state;
+    struct synth *synth = compared_study();
+    compare(&synth->study, PAGE_MARKDOWN, "tests/golden/compare.md");
+    compare(&synth->study, PAGE_HTML, "tests/golden/compare.html");
+    synth_free(synth);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_markdown),
         cmocka_unit_test(test_html),
         cmocka_unit_test(test_json),
+        cmocka_unit_test(test_compared),
     };
     return cmocka_run_group_tests_name("golden", tests, NULL, NULL);
 }

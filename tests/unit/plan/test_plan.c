@@ -295,15 +295,99 @@ static void test_shipped_plan(void **state)
     if (plan_read("plans/quick.yaml", builtins, arena, &plan, &err) != PL_OK)
         fail_msg("%s", pl_err_text(&err, message, sizeof message));
     assert_int_equal(plan->stage_count, 5);
+    if (plan_read("plans/pgbench.yaml", builtins, arena, &plan, &err) != PL_OK)
+        fail_msg("%s", pl_err_text(&err, message, sizeof message));
+    assert_int_equal(plan->stage_count, 4);
+    pl_arena_free(arena);
+}
+
+static void test_service_axes(void **state)
+{
+    (void)state;
+    struct pl_arena *arena = pl_arena_new();
+    struct pl_err err = {0};
+    struct plan *plan = NULL;
+    static const char text[] = "study: A\n"
+                               "services:\n"
+                               "  db: {kind: postgres, data: {kind: tpcb}}\n"
+                               "stages:\n"
+                               "  - kind: clients\n"
+                               "    name: one\n"
+                               "    script: select-only\n"
+                               "    transactions: 7\n"
+                               "    over:\n"
+                               "      db.settings: {default: {}, custom: {work_mem: 8MB, jit: 'off'}}\n"
+                               "      db.settings.random_page_cost: [1.1, 4]\n"
+                               "      db.version: 15\n"
+                               "      db.directory: [pg/a, /pg/b]\n"
+                               "      db.data.scale: [1, 1_0]\n"
+                               "  - kind: footprint\n"
+                               "    over: {db.settings: [custom, default]}\n";
+    assert_int_equal(plan_parse("some/x.yaml", text, strlen(text), builtins, arena, &plan, &err), PL_OK);
+    const struct plan_stage *stage = &plan->stages[0];
+    static const enum plan_axis_kind kinds[] = {PLAN_AXIS_SETTINGS, PLAN_AXIS_SETTING, PLAN_AXIS_VERSION,
+                                                PLAN_AXIS_DIRECTORY, PLAN_AXIS_SCALE};
+    static const char *const seconds[] = {"custom", "4", NULL, "/pg/b", "10"};
+    assert_int_equal(stage->params.transactions, 7);
+    assert_int_equal(stage->axis_count, 5);
+    for (size_t i = 0; i < 5; i++) {
+        assert_int_equal(stage->axes[i].kind, kinds[i]);
+        assert_int_equal(stage->axes[i].service, 0);
+        assert_int_equal(stage->axes[i].line, 10 + (int)i);
+        assert_int_equal(stage->axes[i].value_count, seconds[i] != NULL ? 2 : 1);
+        if (seconds[i] != NULL)
+            assert_string_equal(stage->axes[i].values[1], seconds[i]);
+    }
+    assert_string_equal(stage->axes[1].setting, "random_page_cost");
+    assert_string_equal(stage->axes[3].values[0], "some/pg/a"); /* relative to the plan */
+    const struct plan_bundle *custom = &stage->axes[0].bundles[1];
+    assert_int_equal(stage->axes[0].bundles[0].setting_count, 0);
+    assert_int_equal(custom->setting_count, 2);
+    assert_string_equal(custom->settings[1].name, "jit");
+    assert_string_equal(custom->settings[1].value, "off");
+    /* named again in another order */
+    const struct plan_axis *again = &plan->stages[1].axes[0];
+    assert_string_equal(again->values[0], "custom");
+    assert_ptr_equal(again->bundles[0].settings, custom->settings);
+    assert_string_equal(plan->services[0].told[0], "work_mem");
+    assert_string_equal(plan->services[0].told[2], "random_page_cost");
+    assert_ptr_equal(plan->subject, &plan->services[0]);
+    pl_arena_free(arena);
+}
+
+/* A service whose name begins like another's, and one with a point in its name. */
+static void test_service_of_an_axis(void **state)
+{
+    (void)state;
+    struct pl_arena *arena = pl_arena_new();
+    struct pl_err err = {0};
+    struct plan *plan = NULL;
+    static const char text[] = "study: A\n"
+                               "services: {a: {kind: postgres}, a.b: {kind: postgres}, ab: {kind: postgres}}\n"
+                               "subject: a\n"
+                               "stages:\n"
+                               "  - {kind: footprint, over: {ab.version: [15], a.b.version: [16], a.version: [17]}}\n";
+    assert_int_equal(plan_parse("x.yaml", text, strlen(text), builtins, arena, &plan, &err), PL_OK);
+    assert_int_equal(plan->stages[0].axes[0].service, 2);
+    assert_int_equal(plan->stages[0].axes[1].service, 1);
+    assert_int_equal(plan->stages[0].axes[2].service, 0);
     pl_arena_free(arena);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_defaults),     cmocka_unit_test(test_services),      cmocka_unit_test(test_axes),
-        cmocka_unit_test(test_scripts),      cmocka_unit_test(test_order_of_keys), cmocka_unit_test(test_lengths),
-        cmocka_unit_test(test_unreadable),   cmocka_unit_test(test_every_prefix),  cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_defaults),
+        cmocka_unit_test(test_services),
+        cmocka_unit_test(test_axes),
+        cmocka_unit_test(test_service_axes),
+        cmocka_unit_test(test_service_of_an_axis),
+        cmocka_unit_test(test_scripts),
+        cmocka_unit_test(test_order_of_keys),
+        cmocka_unit_test(test_lengths),
+        cmocka_unit_test(test_unreadable),
+        cmocka_unit_test(test_every_prefix),
+        cmocka_unit_test(test_limits),
         cmocka_unit_test(test_shipped_plan),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

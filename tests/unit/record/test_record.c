@@ -97,6 +97,19 @@ static void test_impossible_ledgers_do_not_balance(void **state)
     assert_true(ledger_balances(&empty));
 }
 
+static void test_attempts_add_up(void **state)
+{
+    (void)state;
+    struct attempts sum = {1, 2, 3, 4, 5};
+    const struct attempts more = {10, 200, 3000, 40000, INT64_MAX - 5};
+    attempts_add(&sum, &more);
+    assert_int_equal(sum.retried, 11);
+    assert_int_equal(sum.retries, 202);
+    assert_int_equal(sum.serialization, 3003);
+    assert_int_equal(sum.deadlock, 40004);
+    assert_int_equal(sum.above_limit, INT64_MAX);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -104,6 +117,7 @@ int main(void)
         cmocka_unit_test(test_sums_of_balanced_ledgers_balance),
         cmocka_unit_test(test_any_lost_operation_breaks_the_balance),
         cmocka_unit_test(test_impossible_ledgers_do_not_balance),
+        cmocka_unit_test(test_attempts_add_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -94,12 +94,29 @@ static void test_samples_are_found_by_trial_and_metric(void **state)
     }
 }
 
+static void test_param_scope(void **state)
+{
+    (void)state;
+    struct pl_arena *arena = pl_arena_new();
+    const struct param params[] = {
+        {"clients", "4"}, {"db.settings", "custom"}, {"dbx.version", "15"}, {"db.data.scale", "10"}, {"db", "no"}};
+    const struct param turned[] = {{"db.data.scale", "10"}, {"dbx.version", "15"}, {"db.settings", "custom"}};
+    assert_string_equal(param_scope(params, 5, "db", arena), "db data.scale=10 settings=custom");
+    assert_string_equal(param_scope(turned, 3, "db", arena), "db data.scale=10 settings=custom");
+    assert_string_equal(param_scope(params, 5, "dbx", arena), "dbx version=15");
+    static const char other[] = "other";
+    assert_ptr_equal(param_scope(params, 5, other, arena), other);
+    assert_ptr_equal(param_scope(NULL, 0, other, arena), other);
+    pl_arena_free(arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_lookups_find_what_is_there),
         cmocka_unit_test(test_lookups_in_an_empty_study),
         cmocka_unit_test(test_param_value),
+        cmocka_unit_test(test_param_scope),
         cmocka_unit_test(test_samples_are_found_by_trial_and_metric),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,187 +1,157 @@
-/* Scripts to programs: where commands end, what is a variable, errors with their place. */
-#include "support.h"
-
-#include <stdio.h>
-#include <string.h>
+/* Programs: conditions, shared names, sizes. */
+#include "script_test.h"
 
 #include "base/limits.h"
-#include "script/program.h"
 
-static const char *const predefined[] = {"scale", NULL};
-static struct pl_arena *arena;
-
-static int setup(void **state)
+/* Runs the steps as the engine does and writes down the SQL that is reached. */
+static const char *run(const struct program *program)
 {
-    (void)state;
-    arena = pl_arena_new();
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    pl_arena_free(arena);
-    return 0;
-}
-
-static struct program *compile(const char *text)
-{
-    struct pl_err err = {0};
-    struct program *program = NULL;
-    if (program_compile("s.sql", text, strlen(text), predefined, arena, &program, &err) != PL_OK)
-        fail_msg("%d:%d: %s in \"%s\"", err.line, err.col, err.what, text);
-    return program;
-}
-
-/* What the simple protocol would send, with :name for each variable. */
-static const char *simple_text(const struct program *program, const struct step *step)
-{
-    size_t length = 0;
-    char *text = pl_alloc(arena, 4096, 1);
-    for (size_t i = 0; i < step->piece_count; i++) {
-        length += (size_t)sprintf(text + length, "%.*s", (int)step->pieces[i].length, step->pieces[i].text);
-        if (step->pieces[i].variable >= 0)
-            length += (size_t)sprintf(text + length, ":%s", program->variables[step->pieces[i].variable]);
-    }
-    return text;
-}
-
-static void test_commands_end(void **state)
-{
-    (void)state;
-    static const struct {
-        const char *text;
-        const char *commands[4];
-    } cases[] = {
-        {"SELECT 1;", {"SELECT 1"}},
-        {"SELECT 1", {"SELECT 1"}},
-        {"  SELECT 1  ;\n\n SELECT 2 ;;; ", {"SELECT 1", "SELECT 2"}},
-        {"SELECT ';', E'\\';', \";\";SELECT 2", {"SELECT ';', E'\\';', \";\"", "SELECT 2"}},
-        {"SELECT '\\';SELECT 2", {"SELECT '\\'", "SELECT 2"}},
-        {"SELECT 'it''s;';SELECT 2", {"SELECT 'it''s;'", "SELECT 2"}},
-        {"SELECT $$;$$, $a$;$$;$a$;SELECT 2", {"SELECT $$;$$, $a$;$$;$a$", "SELECT 2"}},
-        {"SELECT a$b$ FROM c;SELECT 2", {"SELECT a$b$ FROM c", "SELECT 2"}},
-        {"-- first; not\n/* no; /* nested; */ ; */ SELECT 1 -- tail; no\n, 2;", {"SELECT 1 -- tail; no\n, 2"}},
-        {"SELECT 1 /* ; */;SELECT 2", {"SELECT 1 /* ; */", "SELECT 2"}},
-        {"SELECT 1\n\\set x 5\nSELECT :x;", {"SELECT 1", "SELECT :x"}},
-        {"SELECT x::int;", {"SELECT x::int"}},
-        {"SELECT a[1:2], '12:30';", {"SELECT a[1:2], '12:30'"}},
-        {"\\set x 1\r\nSELECT :x;\r\n", {"SELECT :x"}},
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct program *program = compile(cases[i].text);
-        size_t count = 0;
-        for (size_t s = 0; s < program->step_count; s++) {
-            if (program->steps[s].kind != STEP_SQL)
-                continue;
-            assert_int_equal(program->steps[s].io_index, count);
-            assert_non_null(cases[i].commands[count]);
-            assert_string_equal(simple_text(program, &program->steps[s]), cases[i].commands[count]);
-            count++;
+    const char *trace = "";
+    for (size_t s = 0; s < program->step_count;) {
+        const struct step *step = &program->steps[s++];
+        bool taken = true;
+        switch (step->kind) {
+        case STEP_SET:
+            assert_null(program_eval(program, step, vars, &rng));
+            break;
+        case STEP_IF:
+            assert_null(program_branch(program, step, vars, &rng, &taken));
+            s = taken ? s : step->target;
+            break;
+        case STEP_JUMP:
+            s = step->target;
+            break;
+        case STEP_SQL:
+            trace = pl_format(arena, "%s%s", trace, step->prepared_text);
+            break;
+        default:
+            assert_int_equal(step->kind, STEP_NOTHING);
         }
-        assert_int_equal(program->io_step_count, count);
-        assert_true(count == 4 || cases[i].commands[count] == NULL);
+        assert_true(s <= program->step_count);
     }
+    return trace;
 }
 
-static void test_parameters(void **state)
+static void test_conditions(void **state)
 {
     (void)state;
-    struct program *program = compile("\\set a 1\n\\set b 2\nSELECT :a + :b, :a, :scale, ':a', x::int -- :zz\n;");
-    const struct step *step = &program->steps[2];
-    assert_string_equal(step->prepared_text, "SELECT $1 + $2, $1, $3, ':a', x::int -- :zz");
-    assert_int_equal(step->parameter_count, 3);
-    assert_int_equal(step->parameters[0], program_variable(program, "a"));
-    assert_int_equal(step->parameters[1], program_variable(program, "b"));
-    assert_int_equal(step->parameters[2], program_variable(program, "scale"));
-    assert_int_equal(step->line, 3);
-    assert_int_equal(program_variable(program, "nothing"), -1);
-}
-
-static void test_values_flow(void **state)
-{
-    (void)state;
-    struct program *program = compile("\\set a 2 * :scale\n\\set a :a + 1\nSELECT :a;");
-    struct value vars[4] = {0};
-    struct pl_rng rng;
-    pl_rng_init(&rng, 1, PL_RNG_SCRIPT, 0);
-    vars[program_variable(program, "scale")] = (struct value){.type = VALUE_INT, .i = 10};
-    assert_null(program_eval(&program->steps[0], vars, &rng));
-    assert_null(program_eval(&program->steps[1], vars, &rng));
-    assert_int_equal(vars[program_variable(program, "a")].i, 21);
-    /* a fault changes nothing */
-    vars[program_variable(program, "a")] = (struct value){.type = VALUE_INT, .i = INT64_MAX};
-    assert_non_null(program_eval(&program->steps[1], vars, &rng));
-    assert_true(vars[program_variable(program, "a")].i == INT64_MAX);
-}
-
-static void test_errors(void **state)
-{
-    (void)state;
+    static const char text[] = "a;\n"
+                               "\\if :x = 1\n"
+                               "b;\n"
+                               "\\if :y = 1\n"
+                               "c;\n"
+                               "\\elif :y = 2\n"
+                               "d;\n"
+                               "\\endif\n"
+                               "e;\n"
+                               "\\elif :x = 2\n"
+                               "\\elif :x = 3\n"
+                               "f;\n"
+                               "\\else\n"
+                               "g;\n"
+                               "\\if :y = 1\n"
+                               "h;\n"
+                               "\\else\n"
+                               "i;\n"
+                               "\\endif\n"
+                               "\\endif\n"
+                               "j";
     static const struct {
-        const char *text;
-        int line, col;
-        const char *expected;
-    } cases[] = {
-        {"", 0, 0, "the script has no SQL command"},
-        {"\\set x 1\n", 0, 0, "the script has no SQL command"},
-        {"-- only a comment", 0, 0, "the script has no SQL command"},
-        {"SELECT :x;", 1, 8, "variable \"x\" is used before it is set"},
-        {"SELECT 1;\n  SELECT :y", 2, 10, "variable \"y\" is used before it is set"},
-        {"SELECT :x;\n\\set x 1\n", 1, 8, "variable \"x\" is used before it is set"},
-        {"\\set", 1, 5, "\\set needs the name of a variable"},
-        {"\\set 1x 1", 1, 6, "\\set needs the name of a variable"},
-        {"\\set x", 1, 7, "\\set needs an expression after the name"},
-        {"\\set x-y 1", 1, 7, "a name has only letters, digits and _"},
-        {"SELECT 1;\n \\set x 1 +", 2, 12, "the expression ends where a value is expected"},
-        {"\\sleep 5 ms\nSELECT 1", 1, 1, "meta command \"\\sleep\" is not known"},
-        {"  \\setx y 1", 1, 3, "meta command \"\\setx\" is not known"},
-        {"SELECT 1 \\; SELECT 2;", 1, 10, "several commands in one message (\\;) are not supported"},
-        {"SELECT 'abc", 1, 8, "the quote that begins here does not end"},
-        {"SELECT \"abc", 1, 8, "the quote that begins here does not end"},
-        {"SELECT 1;\nSELECT $x$ abc $y$", 2, 8, "the dollar quote that begins here does not end"},
-        {"SELECT 1 /* /* */", 1, 10, "the comment that begins here does not end"},
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct pl_err err = {0};
-        struct program *program = NULL;
-        assert_int_equal(program_compile("s.sql", cases[i].text, strlen(cases[i].text), predefined, arena, &program, &err),
-                         PL_INPUT);
-        assert_null(program);
-        assert_string_equal(err.what, cases[i].expected);
-        assert_string_equal(err.file, "s.sql");
-        assert_int_equal(err.line, cases[i].line);
-        assert_int_equal(err.col, cases[i].col);
+        int x, y;
+        const char *trace;
+    } cases[] = {{1, 1, "abcej"}, {1, 2, "abdej"}, {1, 3, "abej"}, {2, 1, "aj"},
+                 {3, 1, "afj"},   {4, 1, "aghj"},  {4, 2, "agij"}};
+    int x = names_predefine(names, "x"), y = names_predefine(names, "y");
+    struct program *program = script_compile(PROGRAM_STRICT, text);
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        vars[x] = (struct value){.type = VALUE_INT, .i = cases[i].x};
+        vars[y] = (struct value){.type = VALUE_INT, .i = cases[i].y};
+        assert_string_equal(run(program), cases[i].trace);
     }
-    struct pl_err err = {0};
+    /* commands are counted as written; the jumps that \elif implies are none */
+    assert_int_equal(program->command_count, 21);
+    assert_int_equal(program->step_count, 24);
+    int number = 0;
+    for (size_t s = 0; s < program->step_count; s++) {
+        const struct step *step = &program->steps[s];
+        assert_int_equal(step->number, step->text != NULL ? number++ : -1);
+        assert_int_equal(step->line, step->text != NULL ? number : number + 1);
+    }
+    assert_int_equal(program->io_step_count, 10);
+}
+
+/* A condition at the very end goes on after the last step. */
+static void test_ends(void **state)
+{
+    (void)state;
+    assert_string_equal(run(script_compile(PROGRAM_STRICT, "a;\n\\if 0\nb;\n\\endif")), "a");
+    assert_string_equal(run(script_compile(PROGRAM_STRICT, "a;\n\\if 1\n\\else\nb;\n\\endif")), "a");
+    assert_string_equal(run(script_compile(PROGRAM_STRICT, "a;\\if 1\n\\if 1\n\\if 0\n\\endif\n\\endif\n\\endif")), "a");
+}
+
+static void test_shared_names(void **state)
+{
+    (void)state;
+    struct program *one = script_compile(PROGRAM_STRICT, "\\set x 1\nSELECT :x;");
+    struct program *two = script_compile(PROGRAM_STRICT, "SELECT :x;\n\\set z 1\n");
+    assert_ptr_equal(one->names, two->names);
+    assert_int_equal(program_variable(one, "x"), program_variable(two, "x"));
+    assert_int_equal(program_variable(one, "z"), two->steps[1].variable);
+    assert_int_equal(two->steps[0].parameters[0], one->steps[0].variable);
+}
+
+static void test_as_pgbench(void **state)
+{
+    (void)state;
+    struct program *program = script_compile(PROGRAM_AS_PGBENCH, "\\set x 1\n\\sleep 1 us\n");
+    assert_int_equal(program->io_step_count, 0);
+    assert_int_equal(program->command_count, 2);
+    program = script_compile(PROGRAM_AS_PGBENCH, "\\set x :nothing + 1\n");
+    assert_string_equal(program_eval(program, &program->steps[0], vars, &rng), "undefined variable \"nothing\"");
+}
+
+static enum pl_code compile(const char *text, size_t length, struct pl_err *err)
+{
     struct program *program = NULL;
-    assert_int_equal(program_compile("s.sql", "SELECT\0 1", 9, predefined, arena, &program, &err), PL_INPUT);
-    assert_string_equal(err.what, "byte 6 is NUL: this is not a text file");
+    return program_compile("s.sql", text, length, PROGRAM_AS_PGBENCH, names, arena, &program, err);
 }
 
 static void test_limits(void **state)
 {
     (void)state;
-    /* one command may use PL_MAX_PARAMETERS variables and not one more */
-    for (int count = PL_MAX_PARAMETERS; count <= PL_MAX_PARAMETERS + 1; count++) {
-        char *text = pl_alloc(arena, 64 * 1024, 1);
-        size_t length = 0;
-        for (int i = 0; i < count; i++)
-            length += (size_t)sprintf(text + length, "\\set v%d %d\n", i, i);
-        length += (size_t)sprintf(text + length, "SELECT 1");
-        for (int i = 0; i < count; i++)
-            length += (size_t)sprintf(text + length, "+:v%d", i);
+    enum { SPACE = 2 * 1024 * 1024 };
+    char *text = pl_alloc(arena, SPACE, 1);
+    for (int more = 0; more <= 1; more++) {
         struct pl_err err = {0};
-        struct program *program = NULL;
-        enum pl_code code = program_compile("s.sql", text, length, predefined, arena, &program, &err);
-        assert_int_equal(code, count == PL_MAX_PARAMETERS ? PL_OK : PL_LIMIT);
+        size_t length = script_add(text, 0, "SELECT 1");
+        for (int i = 0; i < PL_MAX_PARAMETERS + more; i++)
+            length = script_add(text, length, "+:v%d", i);
+        assert_int_equal(compile(text, length, &err), more ? PL_LIMIT : PL_OK);
     }
+    for (int more = 0; more <= 1; more++) {
+        struct pl_err err = {0};
+        size_t length = 0;
+        for (int i = 0; i < PL_MAX_STEPS + more; i++)
+            length = script_add(text, length, "SELECT 1;\n");
+        assert_int_equal(compile(text, length, &err), more ? PL_LIMIT : PL_OK);
+        assert_int_equal(err.line, more ? PL_MAX_STEPS + 1 : 0);
+    }
+    struct pl_err err = {0};
+    size_t length = 0;
+    for (int i = 0; i < PL_MAX_VARIABLES + 1; i++)
+        length = script_add(text, length, "\\set w%d 1\n", i);
+    assert_int_equal(compile(text, length, &err), PL_LIMIT);
+    assert_string_equal(err.what, "more than 4096 variables");
+    err = (struct pl_err){0};
+    assert_int_equal(compile(text, PL_MAX_SCRIPT_BYTES + 1, &err), PL_LIMIT);
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_commands_end), cmocka_unit_test(test_parameters),
-                                       cmocka_unit_test(test_values_flow), cmocka_unit_test(test_errors),
-                                       cmocka_unit_test(test_limits)};
-    return cmocka_run_group_tests_name("program", tests, setup, teardown);
+    const struct CMUnitTest tests[] = {cmocka_unit_test_setup_teardown(test_conditions, script_setup, script_teardown),
+                                       cmocka_unit_test_setup_teardown(test_ends, script_setup, script_teardown),
+                                       cmocka_unit_test_setup_teardown(test_shared_names, script_setup, script_teardown),
+                                       cmocka_unit_test_setup_teardown(test_as_pgbench, script_setup, script_teardown),
+                                       cmocka_unit_test_setup_teardown(test_limits, script_setup, script_teardown)};
+    return cmocka_run_group_tests_name("program", tests, NULL, NULL);
 }

@@ -341,6 +341,88 @@ static void a_temporary_directory_with_a_long_name_is_refused(void **state)
     setenv("TMPDIR", old, 1);
 }
 
+/* A paused one keeps its files and nothing else; a copy begins with the same rows under its own settings; what is then done
+ * to either is not seen by the other. */
+static void pauses_copies_and_goes_on(void **state)
+{
+    (void)state;
+    need_postgres();
+    static const struct plan_setting settings[] = {{.name = "work_mem", .value = "7MB"}};
+    static const char *const told[] = {"work_mem", NULL};
+    struct plan_service plan = plain_plan(), other = plain_plan();
+    plan.told = told;
+    other.settings = settings;
+    other.setting_count = 1;
+    other.scope = "db settings=other";
+    struct pl_arena *arena = pl_arena_new();
+    struct pl_err err = {0};
+    struct guard *guard;
+    struct service *service, *copy;
+    assert_ok(guard_start(&guard, &err));
+    assert_ok(service_start(&plan, guard, NULL, arena, &service, &err));
+    query_in(service, SERVICE_DATA_DATABASE, "CREATE TABLE kept AS SELECT 42 AS answer; SELECT 1");
+    struct cgroup cgroup = service->cgroup;
+    assert_ok(service_pause(service, &err));
+    assert_int_equal(service->pid, 0);
+    assert_int_equal(processes_in(service->directory, NULL, 0), 0);
+    assert_true(path_exists(service->directory));
+    assert_false(cgroup.v1_memory[0] != '\0' && path_exists(cgroup.v1_memory));
+    assert_ok(service_start_copy(&other, service, guard, NULL, arena, &copy, &err));
+    assert_string_not_equal(copy->directory, service->directory);
+    assert_string_equal(query_in(copy, SERVICE_DATA_DATABASE, "SELECT answer FROM kept"), "42");
+    assert_string_equal(query_in(copy, SERVICE_DATA_DATABASE, "SHOW work_mem"), "7MB");
+    query_in(copy, SERVICE_DATA_DATABASE, "UPDATE kept SET answer = 43 RETURNING answer");
+    assert_ok(service_continue(service, NULL, &err)); /* both at once: sockets and data are apart */
+    check_groups(service);
+    assert_true(service->ready_ns > 0);
+    assert_string_equal(query_in(service, SERVICE_DATA_DATABASE, "SELECT answer FROM kept"), "42");
+    assert_string_equal(query_in(service, SERVICE_DATA_DATABASE, "SHOW work_mem"), "4MB");
+    struct fact *facts = NULL;
+    size_t count = 0, found = 0;
+    assert_ok(service_facts(service, NULL, arena, &facts, &count, &err));
+    for (size_t i = 0; i < count; i++)
+        found += strcmp(facts[i].name, "setting.work_mem") == 0 && strcmp(facts[i].value, "4MB") == 0;
+    assert_int_equal(found, 1); /* told, although it is the default */
+    assert_ok(service_facts(copy, NULL, arena, &facts, &count, &err));
+    assert_string_equal(facts[0].scope, "db settings=other");
+    for (int round = 0; round < 3; round++) { /* as often as one likes */
+        assert_ok(service_pause(copy, &err));
+        assert_ok(service_continue(copy, NULL, &err));
+    }
+    assert_string_equal(query_in(copy, SERVICE_DATA_DATABASE, "SELECT answer FROM kept"), "43");
+    char directories[2][128];
+    snprintf(directories[0], sizeof directories[0], "%s", service->directory);
+    snprintf(directories[1], sizeof directories[1], "%s", copy->directory);
+    assert_ok(service_pause(service, &err));
+    assert_ok(service_stop(service, SERVICE_STOP_CLEAN, &err)); /* also when it is paused */
+    assert_ok(service_stop(copy, SERVICE_STOP_CLEAN, &err));
+    for (int i = 0; i < 2; i++)
+        check_gone(directories[i], &cgroup);
+    guard_stop(guard);
+    pl_arena_free(arena);
+}
+
+/* A server that was killed has no files to go on with. */
+static void a_dead_one_cannot_be_paused(void **state)
+{
+    (void)state;
+    need_postgres();
+    struct plan_service plan = plain_plan();
+    struct pl_arena *arena = pl_arena_new();
+    struct pl_err err = {0}, paused = {0};
+    struct service *service;
+    assert_ok(service_start(&plan, NULL, NULL, arena, &service, &err));
+    kill(service->pid, SIGKILL);
+    assert_int_equal(service_pause(service, &paused), PL_SERVICE);
+    assert_non_null(strstr(paused.what, "did not stop in good order"));
+    char directory[128];
+    struct cgroup cgroup = service->cgroup;
+    snprintf(directory, sizeof directory, "%s", service->directory);
+    assert_ok(service_stop(service, SERVICE_STOP_KILL, &err));
+    check_gone(directory, &cgroup);
+    pl_arena_free(arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -350,6 +432,8 @@ int main(void)
         cmocka_unit_test(stop_flag_interrupts_the_start),
         cmocka_unit_test(a_killed_tool_leaves_nothing),
         cmocka_unit_test(an_ordinary_user_can_do_it_too),
+        cmocka_unit_test(pauses_copies_and_goes_on),
+        cmocka_unit_test(a_dead_one_cannot_be_paused),
         cmocka_unit_test(a_temporary_directory_with_a_long_name_is_refused),
     };
     return cmocka_run_group_tests(tests, make_temporary, remove_temporary);

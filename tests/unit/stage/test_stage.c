@@ -10,8 +10,8 @@
 
 static const char *const builtins[] = {"tpcb-like", "select-only", NULL};
 
-/* The first stage of a plan with this stage in it. */
-static const struct plan_stage *plan_stage_of(struct pl_arena *arena, const char *stage_text)
+/* A plan with this stage in it. */
+static struct plan *plan_of(struct pl_arena *arena, const char *stage_text)
 {
     char message[1100];
     struct pl_err err = {0};
@@ -19,14 +19,16 @@ static const struct plan_stage *plan_stage_of(struct pl_arena *arena, const char
     const char *text = pl_format(arena, "study: A\nservices: {db: {kind: postgres}}\nstages: [%s]\n", stage_text);
     if (plan_parse("x.yaml", text, strlen(text), builtins, arena, &plan, &err) != PL_OK)
         fail_msg("%s", pl_err_text(&err, message, sizeof message));
-    return &plan->stages[0];
+    return plan;
 }
 
 static struct stage *expand(struct pl_arena *arena, const char *stage_text, uint64_t seed)
 {
     struct pl_err err = {0};
     struct stage *stage = NULL;
-    assert_int_equal(stage_expand(plan_stage_of(arena, stage_text), "x.yaml", seed, arena, &stage, &err), PL_OK);
+    struct plan *plan = plan_of(arena, stage_text);
+    plan->seed = seed;
+    assert_int_equal(stage_expand(plan, &plan->stages[0], arena, &stage, &err), PL_OK);
     return stage;
 }
 
@@ -213,6 +215,11 @@ static void test_estimate(void **state)
         arena, "{kind: rate, script: tpcb-like, over: {rate: [1/s, 2/s]}, settle: 4s, warm_up: 2s, for: 9s, cooldown: 3s}",
         1);
     assert_int_equal(longer->estimate_ns - load->estimate_ns, 8 * s);
+    /* counted: 3 ms each as long as clients do not crowd each other, then 2,000 in a second */
+    struct stage *one = expand(arena, "{kind: clients, script: tpcb-like, transactions: 1000}", 1);
+    assert_in_range(one->estimate_ns, 3 * s, 5 * s);
+    struct stage *crowd = expand(arena, "{kind: clients, script: tpcb-like, clients: 100, transactions: 1000}", 1);
+    assert_in_range(crowd->estimate_ns, 50 * s, 53 * s);
     struct stage *few = expand(arena, "{kind: storage, script: tpcb-like, operations: 2000}", 1);
     struct stage *many = expand(arena, "{kind: storage, script: tpcb-like, operations: 20000}", 1);
     assert_true(many->estimate_ns > few->estimate_ns + 10 * s);
@@ -236,7 +243,8 @@ static void test_too_many_cases(void **state)
         pl_format(arena, "{kind: clients, script: select-only, over: {clients: [%s], workers: [%s]}}", values, values);
     struct pl_err err = {0};
     struct stage *stage = NULL;
-    assert_int_equal(stage_expand(plan_stage_of(arena, text), "x.yaml", 1, arena, &stage, &err), PL_LIMIT);
+    const struct plan *plan = plan_of(arena, text);
+    assert_int_equal(stage_expand(plan, &plan->stages[0], arena, &stage, &err), PL_LIMIT);
     assert_null(stage);
     assert_string_equal(err.file, "x.yaml");
     assert_int_equal(err.line, 3);

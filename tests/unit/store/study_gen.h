@@ -141,10 +141,13 @@ GEN_UNUSED static void gen_slices(struct study *study, struct pl_rng *rng, const
                                     .response = gen_hist(study->arena, rng),
                                     .service = gen_hist(study->arena, rng),
                                     .lateness = gen_hist(study->arena, rng)};
-            int64_t *const counts[] = {&slice->ledger.due,          &slice->ledger.completed, &slice->ledger.failed,
-                                       &slice->ledger.skipped,      &slice->ledger.expired,   &slice->ledger.unfinished,
-                                       &slice->ledger.never_started};
-            for (size_t c = 0; c < 7; c++)
+            int64_t *const counts[] = {&slice->ledger.due,           &slice->ledger.completed,
+                                       &slice->ledger.failed,        &slice->ledger.skipped,
+                                       &slice->ledger.expired,       &slice->ledger.unfinished,
+                                       &slice->ledger.never_started, &slice->attempts.retried,
+                                       &slice->attempts.retries,     &slice->attempts.serialization,
+                                       &slice->attempts.deadlock,    &slice->attempts.above_limit};
+            for (size_t c = 0; c < sizeof counts / sizeof counts[0]; c++)
                 *counts[c] = pl_rng_range(rng, 0, INT64_MAX);
         }
     }

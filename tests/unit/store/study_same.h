@@ -108,6 +108,7 @@ GEN_UNUSED static void gen_assert_slice(const struct slice *a, const struct slic
     assert_int_equal(a->script, b->script);
     assert_int_equal(a->step, b->step);
     assert_memory_equal(&a->ledger, &b->ledger, sizeof a->ledger); /* seven int64_t, no padding */
+    assert_memory_equal(&a->attempts, &b->attempts, sizeof a->attempts);
     gen_assert_hist(a->response, b->response);
     gen_assert_hist(a->service, b->service);
     gen_assert_hist(a->lateness, b->lateness);

@@ -266,9 +266,10 @@ static void test_a_legitimate_large_study_is_inside_the_budget(void **state)
             "SELECT i + 1 "
             "FROM n WHERE i < 300000) SELECT (SELECT min(id) FROM trial), 1 + i % 3, -i, 'start', 0.0 FROM n;"
             "INSERT INTO slice (trial_id, start_ns, end_ns, during, due_in, script, step, due, completed, failed, skipped, "
-            "expired, "
-            "unfinished, never_started) WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100000) "
-            "SELECT (SELECT min(id) FROM trial), -i, -i, 'start', 'start', 0, 0, 0, 0, 0, 0, 0, 0, 0 FROM n");
+            "expired, unfinished, never_started, retried, retries, serialization, deadlock, above_limit) "
+            "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100000) "
+            "SELECT (SELECT min(id) FROM trial), -i, -i, 'start', 'start', 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 "
+            "FROM n");
     sqlite3_close(db);
     struct pl_arena *arena = pl_arena_new();
     struct pl_err err = {0};

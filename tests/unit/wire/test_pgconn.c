@@ -276,6 +276,94 @@ static struct pl_err fake_fails(enum fakepg_when when, enum fakepg_act act, int6
     return err;
 }
 
+/* Drives one connection as an event loop would. Returns how it ended. */
+static enum pgconn_progress drive(const char *conninfo, const char *hostaddr, PGconn **ret_conn)
+{
+    enum pgconn_progress progress = pgconn_begin(conninfo, hostaddr, ret_conn);
+    assert_non_null(*ret_conn);
+    while (progress == PGCONN_READING || progress == PGCONN_WRITING) {
+        struct pollfd one = {.fd = PQsocket(*ret_conn), .events = progress == PGCONN_READING ? POLLIN : POLLOUT};
+        assert_int_equal(poll(&one, 1, 60000), 1);
+        progress = pgconn_advance(*ret_conn);
+    }
+    return progress;
+}
+
+static void test_step_by_step(void **state)
+{
+    const struct servers *servers = *state;
+    const struct pgserver *both[] = {plain_server(state), servers->tls};
+    for (int i = 0; i < 2; i++) {
+        PGconn *conn;
+        assert_int_equal(drive(both[i]->conninfo, NULL, &conn), PGCONN_OPEN);
+        assert_int_equal(PQstatus(conn), CONNECTION_OK);
+        assert_int_equal(PQsslInUse(conn), i);
+        assert_null(pgconn_looked_up(conn)); /* a folder, an address: nothing was looked up */
+        assert_int_equal(ask(conn, "SELECT 42"), 42);
+        PQfinish(conn);
+    }
+}
+
+/* A host name is looked up once, and the address serves the next connection. */
+static void test_looked_up(void **state)
+{
+    const struct pgserver *server = pgserver_or_skip(((struct servers *)*state)->tls);
+    char conninfo[300];
+    snprintf(conninfo, sizeof conninfo, "host=localhost port=%d user=postgres dbname=postgres sslmode=require",
+             server->port);
+    PGconn *conn = open_one(conninfo), *again;
+    const char *address = pgconn_looked_up(conn);
+    assert_non_null(address);
+    assert_string_equal(address, "127.0.0.1");
+    snprintf(conninfo, sizeof conninfo, "host=no.such.name.invalid port=%d user=postgres dbname=postgres", server->port);
+    assert_int_equal(drive(conninfo, address, &again), PGCONN_OPEN);
+    PQfinish(again);
+    PQfinish(conn);
+    /* a choice of hosts stays libpq's */
+    snprintf(conninfo, sizeof conninfo, "host=localhost,localhost port=%d user=postgres dbname=postgres", server->port);
+    conn = open_one(conninfo);
+    assert_null(pgconn_looked_up(conn));
+    PQfinish(conn);
+    snprintf(conninfo, sizeof conninfo, "host=localhost hostaddr=127.0.0.1 port=%d user=postgres dbname=postgres",
+             server->port);
+    conn = open_one(conninfo);
+    assert_null(pgconn_looked_up(conn));
+    PQfinish(conn);
+}
+
+static void check_failure(const char *conninfo, const char *code, const char *words)
+{
+    PGconn *conn;
+    struct pgconn_failure failure;
+    assert_int_equal(drive(conninfo, NULL, &conn), PGCONN_FAILED);
+    pgconn_failure(conn, &failure);
+    PQfinish(conn);
+    if (strcmp(failure.code, code) != 0 || strstr(failure.text, words) == NULL)
+        fail_msg("%s: %s", failure.code, failure.text);
+    assert_null(strstr(failure.text, "hunter2"));
+    assert_null(strchr(failure.text, '\n'));
+}
+
+static void test_failure_codes(void **state)
+{
+    const struct pgserver *server = plain_server(state);
+    char conninfo[400];
+    snprintf(conninfo, sizeof conninfo, "%s dbname=nothing password=hunter2", server->conninfo);
+    check_failure(conninfo, "3D000", "database \"nothing\" does not exist");
+    snprintf(conninfo, sizeof conninfo, "%s user=nobody_here", server->conninfo);
+    check_failure(conninfo, "28000", "nobody_here");
+    check_failure("host=/nowhere/at/all user=u password=hunter2", "ENOENT", "No such file");
+    check_failure("host=127.0.0.1 port=1 user=u", "ECONNREFUSED", "refused");
+    struct fakepg_rule rule = {.when = FAKEPG_AT_STARTUP, .connection = FAKEPG_ANY, .act = FAKEPG_GARBAGE};
+    struct fakepg *fake = fakepg_start(&(struct fakepg_script){.rules = &rule, .rule_count = 1});
+    check_failure(fakepg_conninfo(fake), "08001", "expected authentication request");
+    fakepg_stop(fake);
+    rule.act = FAKEPG_CLOSE;
+    fake = fakepg_start(&(struct fakepg_script){.rules = &rule, .rule_count = 1});
+    check_failure(fakepg_conninfo(fake), "CLOSED", "closed the connection");
+    fakepg_stop(fake);
+}
+
 /* Every way to misbehave in every phase of the start. */
 static void test_misbehaviour(void **state)
 {
@@ -519,6 +607,9 @@ int main(void)
         cmocka_unit_test(test_bad_conninfo),
         cmocka_unit_test(test_nobody),
         cmocka_unit_test(test_second_host),
+        cmocka_unit_test(test_step_by_step),
+        cmocka_unit_test(test_looked_up),
+        cmocka_unit_test(test_failure_codes),
         cmocka_unit_test(test_misbehaviour),
         cmocka_unit_test(test_chatter_and_bytes),
         cmocka_unit_test(test_one_of_many_stalls),

@@ -256,6 +256,95 @@ static void test_error_fields(void **state)
     }
 }
 
+#define COLUMN_REST "\0\0\0\1\0\2\0\0\0\x19\xff\xff\xff\xff\xff\xff\0\0"
+
+static struct pgmsg message_of(char type, const void *body, size_t length)
+{
+    return (struct pgmsg){.type = type, .body = body, .length = length, .total = 5 + length};
+}
+
+/* How many columns or fields come before the end, which is_bad must be. */
+static size_t count_parts(char type, const void *body, size_t length, bool is_bad)
+{
+    struct pgmsg msg = message_of(type, body, length);
+    struct pgmsg_cursor cursor;
+    struct pgmsg_text part;
+    size_t count = 0;
+    if (type == 'T')
+        for (pgmsg_columns(&msg, &cursor); pgmsg_next_column(&cursor, &part); count++)
+            assert_int_equal(strlen(part.text), part.length);
+    else
+        for (pgmsg_fields(&msg, &cursor); pgmsg_next_field(&cursor, &part); count++)
+            continue;
+    assert_int_equal(cursor.is_bad, is_bad);
+    assert_int_equal(cursor.left, 0);
+    return count;
+}
+
+static void test_columns(void **state)
+{
+    (void)state;
+    static const char body[] = "\0\3one\0" COLUMN_REST "\0" COLUMN_REST "three\0" COLUMN_REST;
+    struct pgmsg msg = message_of('T', body, sizeof body - 1);
+    struct pgmsg_cursor cursor;
+    struct pgmsg_text name;
+    static const char *const names[] = {"one", "", "three"};
+    pgmsg_columns(&msg, &cursor);
+    for (size_t i = 0; i < 3; i++) {
+        assert_int_equal(cursor.left, 3 - i);
+        assert_true(pgmsg_next_column(&cursor, &name));
+        assert_string_equal(name.text, names[i]);
+        assert_int_equal(name.length, strlen(names[i]));
+    }
+    assert_false(pgmsg_next_column(&cursor, &name));
+    assert_false(cursor.is_bad);
+    assert_int_equal(count_parts('T', "\0\0", 2, false), 0);
+    /* cut anywhere, or with something behind it */
+    for (size_t length = 0; length < sizeof body - 1; length++) {
+        uint8_t *cut = guarded(body, length);
+        assert_true(count_parts('T', cut, length, true) < 3);
+        support_guard_free(cut, length);
+    }
+    assert_int_equal(count_parts('T', body, sizeof body, true), 3);
+    msg.type = 'D'; /* another type */
+    pgmsg_columns(&msg, &cursor);
+    assert_true(cursor.is_bad);
+    assert_false(pgmsg_next_column(&cursor, &name));
+}
+
+static void test_fields(void **state)
+{
+    (void)state;
+    static const char body[] = "\0\4\0\0\0\2ab\xff\xff\xff\xff\0\0\0\0\0\0\0\3x\0z";
+    struct pgmsg msg = message_of('D', body, sizeof body - 1);
+    struct pgmsg_cursor cursor;
+    struct pgmsg_text field;
+    static const struct pgmsg_text expected[] = {{"ab", 2}, {NULL, 0}, {"", 0}, {"x\0z", 3}};
+    pgmsg_fields(&msg, &cursor);
+    for (size_t i = 0; i < 4; i++) {
+        assert_int_equal(cursor.left, 4 - i);
+        assert_true(pgmsg_next_field(&cursor, &field));
+        assert_int_equal(field.length, expected[i].length);
+        assert_int_equal(field.text == NULL, expected[i].text == NULL);
+        if (field.length > 0)
+            assert_memory_equal(field.text, expected[i].text, field.length);
+    }
+    assert_false(pgmsg_next_field(&cursor, &field));
+    assert_false(cursor.is_bad);
+    assert_int_equal(count_parts('D', "\0\0", 2, false), 0);
+    for (size_t length = 0; length < sizeof body - 1; length++) {
+        uint8_t *cut = guarded(body, length);
+        assert_true(count_parts('D', cut, length, true) < 4);
+        support_guard_free(cut, length);
+    }
+    assert_int_equal(count_parts('D', body, sizeof body, true), 4);
+    assert_int_equal(count_parts('D', "\0\1\xff\xff\xff\xfe", 6, true), 0); /* a length below zero that is not NULL's */
+    msg.type = 'T';
+    pgmsg_fields(&msg, &cursor);
+    assert_true(cursor.is_bad);
+    assert_false(pgmsg_next_field(&cursor, &field));
+}
+
 static void test_ready_state(void **state)
 {
     (void)state;
@@ -287,6 +376,14 @@ static void build_query_empty(struct pgmsg_out *out)
     pgmsg_put_query(out, NULL, 0);
 }
 
+/* Where there is no room for the message its text is not put either. */
+static void build_query_there(struct pgmsg_out *out)
+{
+    if (out->cap - out->len > PGMSG_TEXT_AT + 8)
+        memcpy(out->data + out->len + PGMSG_TEXT_AT, "select 1", 8);
+    pgmsg_put_query_there(out, 8);
+}
+
 static void build_parse(struct pgmsg_out *out)
 {
     pgmsg_put_parse(out, "P0", "select $1", 9);
@@ -301,6 +398,11 @@ static void build_bind(struct pgmsg_out *out)
 {
     struct pgmsg_text params[] = {{"42", 2}, {NULL, 7}, {"", 0}, {"a\0b", 3}};
     pgmsg_put_bind(out, "P0", params, 4);
+}
+
+static void build_copy_fail(struct pgmsg_out *out)
+{
+    pgmsg_put_copy_fail(out, "why");
 }
 
 static void build_bind_none(struct pgmsg_out *out)
@@ -319,6 +421,8 @@ static const struct {
 } builds[] = {
     BUILD(build_query, "Q\0\0\0\x0d"
                        "select 1\0"),
+    BUILD(build_query_there, "Q\0\0\0\x0d"
+                             "select 1\0"),
     BUILD(build_query_empty, "Q\0\0\0\5\0"),
     BUILD(build_parse, "P\0\0\0\x13"
                        "P0\0"
@@ -339,6 +443,8 @@ static const struct {
                       "\0\0"),
     BUILD(build_bind_none, "B\0\0\0\x0c\0\0\0\0\0\0\0\0"),
     BUILD(pgmsg_put_execute, "E\0\0\0\x09\0\0\0\0\0"),
+    BUILD(pgmsg_put_describe, "D\0\0\0\6P\0"),
+    BUILD(build_copy_fail, "f\0\0\0\x08why\0"),
     BUILD(pgmsg_put_sync, "S\0\0\0\4"),
     BUILD(pgmsg_put_terminate, "X\0\0\0\4"),
 };
@@ -440,6 +546,8 @@ int main(void)
         cmocka_unit_test(test_conversation_errors),
         cmocka_unit_test(test_error_malformed),
         cmocka_unit_test(test_error_fields),
+        cmocka_unit_test(test_columns),
+        cmocka_unit_test(test_fields),
         cmocka_unit_test(test_ready_state),
         cmocka_unit_test(test_builders),
         cmocka_unit_test(test_overflow),

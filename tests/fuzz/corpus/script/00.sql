@@ -1,1 +1,1 @@
-SELECT 1;
+SSELECT 1;

@@ -1,1 +1,1 @@
-SELECT ';', E'\';', ";";SELECT 2
+SSELECT ';', E'\';', ";";SELECT 2

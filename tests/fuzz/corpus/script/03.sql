@@ -1,1 +1,1 @@
-SELECT $a$;$$;$a$;
+SSELECT $a$;$$;$a$;

@@ -1,2 +1,2 @@
-\set x 1/0
+S\set x 1/0
 SELECT :x

@@ -1,2 +1,2 @@
-\set x ((((1))))
+S\set x ((((1))))
 SELECT :x

@@ -1,1 +1,1 @@
-\sleep 1
+S\sleep 1

@@ -1,1 +1,1 @@
-SELECT 'abc
+SSELECT 'abc

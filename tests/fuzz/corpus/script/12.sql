@@ -1,1 +1,1 @@
-SELECT $x$ y
+SSELECT $x$ y

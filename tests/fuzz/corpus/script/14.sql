@@ -1,2 +1,2 @@
-\set x 1e999
+S\set x 1e999
 SELECT 1

@@ -1,2 +1,2 @@
-\set x int(1e18)*1000
+S\set x int(1e18)*1000
 SELECT 1

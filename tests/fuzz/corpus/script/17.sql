@@ -1,2 +1,2 @@
-BEGIN;
+SBEGIN;
 END;

@@ -1,2 +1,2 @@
-\set a pi()*sqrt(2)
+S\set a pi()*sqrt(2)
 SELECT :a, :a

@@ -1,3 +1,3 @@
-SELECT 1
+SSELECT 1
 \set x 5
 SELECT :x

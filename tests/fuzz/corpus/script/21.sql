@@ -1,2 +1,2 @@
-\set x greatest(1,least(2,abs(-3)))
+S\set x greatest(1,least(2,abs(-3)))
 SELECT ':x'

@@ -1,0 +1,1 @@
+2\set a not :x and :y or :z is not true isnull notnull

@@ -1,0 +1,3 @@
+SSELECT 1 AS a;
+\aset
+SELECT :a

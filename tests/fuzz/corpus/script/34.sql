@@ -1,0 +1,5 @@
+S\startpipeline
+SELECT 1;
+\syncpipeline
+SELECT :scale;
+\endpipeline

@@ -1,0 +1,1 @@
+SCOPY t FROM STDIN;

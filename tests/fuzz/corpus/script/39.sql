@@ -1,0 +1,1 @@
+0COPY t TO STDOUT;

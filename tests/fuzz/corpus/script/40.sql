@@ -1,0 +1,4 @@
+S\set x 1 + \
+ 2 \
+ + 3
+SELECT :x;

@@ -1,0 +1,1 @@
+S/*+ hint */ SELECT (1;2); SELECT 3

@@ -1,0 +1,187 @@
+/* The open loop: what is too late is skipped, what nobody can start is never started, and both are counted. */
+#include "fake_run.h"
+
+static struct load_spec open_one(struct fake_scripts *scripts, double rate_per_s)
+{
+    fake_scripts_init(scripts);
+    fake_script(scripts, 1, "SELECT 1;\n");
+    struct load_spec spec = fake_spec(scripts);
+    spec.clients = 1;
+    spec.open_loop = true;
+    spec.rate_per_s = rate_per_s;
+    spec.log_operations = true;
+    return spec;
+}
+
+static int64_t delay_ns;
+
+static void be_slow(struct fake *fake, int client, const struct step *step, const struct value *vars,
+                    struct fake_answer *answer)
+{
+    (void)fake, (void)client, (void)step, (void)vars;
+    answer->delay_ns = delay_ns;
+}
+
+/* One operation due each millisecond, a client that needs ten for one, and a limit of five: it starts what was due at 0, at
+ * 10 ms what was due at 5 (that is at the limit), at 20 what was due at 15, and skips the nine between them. */
+static void test_skipping_is_exact(void **state)
+{
+    (void)state;
+    struct fake_scripts scripts;
+    struct load_spec spec = open_one(&scripts, 1000);
+    struct fake_run *fake = fake_run_new();
+    spec.latency_limit_ns = 5 * MS;
+    spec.at_end = LOAD_STOP_AT_END;
+    delay_ns = 10 * MS;
+    fake_world.decide = be_slow;
+    fake_run(&spec, fake_new, fake);
+    const struct ledger *total = &fake->run.result.total;
+    assert_int_equal(total->due, 1000);
+    assert_int_equal(total->completed, 100);
+    /* at 10, 20, ... 990 ms; of the first ten only four had become too late */
+    assert_int_equal(total->skipped, 4 + 98 * 9);
+    assert_int_equal(total->unfinished, 1000 - 100 - (4 + 98 * 9));
+    assert_int_equal(total->never_started, total->unfinished);
+    assert_int_equal(fake_result_attempts(&fake->run.result).above_limit, 100);
+    struct hist lateness;
+    hist_init_latency(&lateness);
+    load_run_sum(&fake->run, PHASE_COUNT, 0, -1, 'l', &lateness);
+    assert_int_equal(lateness.max, 5 * MS);
+    hist_release(&lateness);
+    assert_int_equal(fake->operation_count, total->completed + total->skipped);
+    for (size_t i = 0; i < fake->operation_count; i++) {
+        const struct operation *operation = &fake->operations[i];
+        assert_true(operation->end == OPERATION_SKIPPED || operation->end == OPERATION_COMPLETED);
+        if (operation->end == OPERATION_SKIPPED)
+            assert_true(operation->sent_ns == 0 && operation->done_ns - operation->due_ns > 5 * MS);
+        else
+            assert_true(operation->sent_ns - operation->due_ns <= 5 * MS);
+    }
+    fake_run_release(fake);
+    pl_arena_free(scripts.arena);
+}
+
+/* A hundred thousand a second are due and one slow client is there: nearly all of them are skipped, each counted and logged
+ * once, in a mix of two scripts. */
+static void test_a_flood(void **state)
+{
+    (void)state;
+    for (int poisson = 0; poisson < 2; poisson++) {
+        struct fake_scripts scripts;
+        struct load_spec spec = open_one(&scripts, 100000);
+        struct fake_run *fake = fake_run_new();
+        fake_script(&scripts, 2, "SELECT 2;\n");
+        spec.script_count = 2;
+        spec.arrivals = poisson ? PLAN_POISSON : PLAN_CONSTANT;
+        spec.latency_limit_ns = 10 * MS;
+        spec.measure_ns = 2 * SEC;
+        delay_ns = 490 * MS;
+        fake_world.decide = be_slow;
+        fake_run(&spec, fake_new, fake);
+        const struct ledger *total = &fake->run.result.total;
+        assert_close((double)total->due, 200000, 0.02, 0);
+        assert_int_equal(total->completed, 5);
+        assert_int_equal(total->unfinished, 0); /* what waits at the end is too late when the client becomes free */
+        assert_int_equal(total->skipped, total->due - 5);
+        for (int s = 0; s < 2; s++) {
+            struct ledger sum = load_run_sum(&fake->run, PHASE_COUNT, s, -1, 's', NULL);
+            assert_true(ledger_balances(&sum) && sum.skipped > 60000);
+        }
+        assert_int_equal(fake->operation_count, total->due);
+        fake_run_release(fake);
+        pl_arena_free(scripts.arena);
+    }
+}
+
+/* At the end of the window: what waits may be started late, or not at all. */
+static void test_at_end(void **state)
+{
+    (void)state;
+    for (int stop = 0; stop < 2; stop++) {
+        struct fake_scripts scripts;
+        struct load_spec spec = open_one(&scripts, 1000);
+        struct fake_run *fake = fake_run_new();
+        spec.at_end = stop ? LOAD_STOP_AT_END : LOAD_START_LATE;
+        delay_ns = 4 * MS;
+        fake_world.decide = be_slow;
+        fake_run(&spec, fake_new, fake);
+        const struct load_result *result = &fake->run.result;
+        assert_int_equal(result->total.due, 1000);
+        assert_int_equal(result->total.completed, stop ? 250 : 1000);
+        assert_int_equal(result->total.never_started, stop ? 750 : 0);
+        assert_true(stop ? result->drain_end_ns <= START_NS + SEC + 4 * MS : result->drain_end_ns >= START_NS + 4 * SEC);
+        fake_run_release(fake);
+        pl_arena_free(scripts.arena);
+    }
+}
+
+/* By number: so many become due in all, whoever carries them out. */
+static void test_operations_per_client(void **state)
+{
+    (void)state;
+    for (int workers = 1; workers <= 7; workers++)
+        for (int poisson = 0; poisson < 2; poisson++) {
+            struct fake_scripts scripts;
+            struct load_spec spec = open_one(&scripts, 5000);
+            struct fake_run *fake = fake_run_new();
+            spec.clients = 13;
+            spec.workers = workers;
+            spec.arrivals = poisson ? PLAN_POISSON : PLAN_CONSTANT;
+            spec.operations_per_client = 100;
+            spec.warm_up_ns = SEC; /* there is none */
+            spec.measure_ns = 0;
+            fake_run(&spec, fake_new, fake);
+            const struct load_result *result = &fake->run.result;
+            assert_int_equal(result->total.due, 1300);
+            assert_int_equal(result->total.completed, 1300);
+            assert_int_equal(result->warm_up.due, 0);
+            assert_int_equal(fake->operation_count, 1300);
+            assert_true(result->window_ns > 150 * MS && result->window_ns < 5 * SEC);
+            fake_run_release(fake);
+            pl_arena_free(scripts.arena);
+        }
+}
+
+static void lose_all(struct fake *fake, int client, const struct step *step, const struct value *vars,
+                     struct fake_answer *answer)
+{
+    (void)step, (void)vars;
+    if (++fake->clients[client - fake->first_client].user >= 10)
+        *answer = (struct fake_answer){.delay_ns = 100000, .outcome = DRIVER_LOST, .code = "CLOSED", .text = "gone"};
+}
+
+/* When the last client is gone nothing becomes due any more, and what waits was never started. */
+static void test_nobody_left(void **state)
+{
+    (void)state;
+    for (int by_count = 0; by_count < 2; by_count++)
+        for (int workers = 1; workers <= 3; workers++) {
+            struct fake_scripts scripts;
+            struct load_spec spec = open_one(&scripts, 5000);
+            struct fake_run *fake = fake_run_new();
+            spec.clients = 3;
+            spec.workers = workers;
+            spec.operations_per_client = by_count ? 1000 : 0;
+            spec.measure_ns = by_count ? 0 : 20 * SEC;
+            fake_world.decide = lose_all;
+            fake_run(&spec, fake_new, fake);
+            const struct load_result *result = &fake->run.result;
+            assert_int_equal(result->clients_lost, 3);
+            assert_int_equal(result->total.completed, 27);
+            assert_int_equal(result->total.failed, 3);
+            /* in virtual time workers do not meet, so that one goes on until it has heard of the others' ends */
+            assert_true(workers == 1 ? result->total.due < 1000 : !by_count || result->total.due <= 3000);
+            assert_int_equal(result->total.never_started, result->total.due - 30);
+            fake_run_release(fake);
+            pl_arena_free(scripts.arena);
+        }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_skipping_is_exact),     cmocka_unit_test(test_a_flood),     cmocka_unit_test(test_at_end),
+        cmocka_unit_test(test_operations_per_client), cmocka_unit_test(test_nobody_left),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
