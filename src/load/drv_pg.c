@@ -8,6 +8,7 @@
 
 #include "base/arena.h"
 #include "base/clock.h"
+#include "load/recorder_int.h"
 
 #include "base/ban.h"
 
@@ -26,7 +27,7 @@ static void fault_set(struct driver_pg *pg, struct pg_client *client, const char
             client->fault.step = pipeline->queue[pipeline->next].statement->step;
     }
     snprintf(client->fault.code, sizeof client->fault.code, "%s", code);
-    snprintf(driver_pg_text(pg, client), PG_TEXT_BYTES, "%s", text);
+    recorder_text(driver_pg_text(pg, client), PG_TEXT_BYTES, text);
 }
 
 void driver_pg_fault(struct driver_pg *pg, struct pg_client *client, const char *code, const char *text)

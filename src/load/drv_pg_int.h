@@ -24,8 +24,8 @@
 
 enum {
     PG_READ_BYTES = 32 * 1024,
-    PG_CARRY_BYTES = 512, /* a longer ErrorResponse is cut short */
-    PG_TEXT_BYTES = 256,  /* more than the recorder keeps, so that it decides where to cut */
+    PG_CARRY_BYTES = 1536, /* a longer ErrorResponse is cut short */
+    PG_TEXT_BYTES = LOAD_NOTICE_TEXT_BYTES,
     PG_EVENTS = 64,
     PG_NAME_BYTES = 16
 };
@@ -139,7 +139,7 @@ struct driver_pg {
     struct loop loop;
     bool has_loop;
     struct wire_ring ring; /* requests of this turn, sent together before the next wait */
-    bool is_lazy; /* commands are prepared when they first run */
+    bool is_lazy;          /* commands are prepared when they first run */
     int count;
     PGconn **conns;
     struct pg_client *clients;

@@ -1,7 +1,7 @@
 /* What the server says while a step is under way.
  *
  * Answers are read into one buffer of the driver; a client keeps only the piece of a message that has not arrived whole.
- * Bodies that nobody needs (rows, but for \gset and \aset) are skipped as they come. So a client costs about one KiB,
+ * Bodies that nobody needs (rows, but for \gset and \aset) are skipped as they come. So a client costs about three KiB,
  * however large its results are. */
 #include "load/drv_pg_int.h"
 
@@ -211,10 +211,13 @@ static enum pg_progress progress_lost(struct driver_pg *pg, struct pg_client *cl
 /* An ErrorResponse that is longer than we keep: the whole fields of its beginning, and the cut one as far as it goes. */
 static enum pg_progress error_cut(struct driver_pg *pg, struct pg_client *client, uint8_t *bytes, const struct pgmsg *whole)
 {
+    size_t end = PG_CARRY_BYTES - 2; /* behind it: the end of the field, the end of the list */
+    while ((bytes[end] & 0xc0U) == 0x80U && end > (size_t)(whole->body - bytes))
+        end--; /* not in the middle of a UTF-8 character */
     struct pgmsg cut = *whole;
-    cut.length = PG_CARRY_BYTES - (size_t)(whole->body - bytes);
-    bytes[PG_CARRY_BYTES - 1] = bytes[PG_CARRY_BYTES - 2] = '\0'; /* the end of the field, the end of the list */
-    if (bytes[PG_CARRY_BYTES - 3] == '\0') /* it was cut behind a field's end: the list ends one byte earlier */
+    bytes[end] = bytes[end + 1] = '\0';
+    cut.length = end + 2 - (size_t)(whole->body - bytes);
+    if (bytes[end - 1] == '\0') /* it was cut behind a field's end: the list ends one byte earlier */
         cut.length--;
     fault_set_error(pg, client, &cut);
     return error_handle(pg, client);

@@ -14,12 +14,14 @@
 #include "base/limits.h"
 #include "load/load_int.h"
 #include "load/worker_int.h"
+#include "wire/pgconn.h"
 
 #include "base/ban.h"
 
 enum {
     MAX_CELLS = 32768, /* of all buffers of all workers; each is up to three mappings of memory, mostly untouched */
     CLIENTS_PER_WORKER = 16,
+    MAX_WORKER_RATE_PER_S = 2 * 1000 * 1000,
     LOOK_MS = 20
 };
 
@@ -155,6 +157,20 @@ static int workers_choose(const struct load_spec *spec)
     return workers < 1 ? 1 : workers > PL_MAX_WORKERS ? PL_MAX_WORKERS : (int)workers;
 }
 
+/* Arrivals are drawn one by one: with more of them counting alone would take the workers' time. */
+static enum pl_code rate_check(const struct load_spec *spec, struct pl_err *err)
+{
+    int workers = workers_choose(spec), most = (spec->clients + workers - 1) / workers;
+    double worker_per_s = spec->rate_per_s * most / spec->clients;
+    if (!spec->open_loop || worker_per_s <= MAX_WORKER_RATE_PER_S)
+        return PL_OK;
+    pl_err_set(err, PL_LIMIT, "a rate of %.10g/s is too high for %d workers: %.10g/s for one, and %d can be counted",
+               spec->rate_per_s, workers, worker_per_s, MAX_WORKER_RATE_PER_S);
+    pl_err_hint(err, "No server takes as many: without a rate the clients go as fast as they can. More workers may have a "
+                     "higher rate together.");
+    return err->code;
+}
+
 static void spec_copy(struct load *load, const struct load_spec *spec)
 {
     struct load_spec *copy = &load->spec;
@@ -259,7 +275,7 @@ enum pl_code load_new(const struct load_spec *spec, struct load **ret_load, stru
 enum pl_code load_new_with(const struct load_spec *spec, load_driver_new *driver_new, struct load **ret_load,
                            struct pl_err *err)
 {
-    if (spec_check(spec, err) != PL_OK)
+    if (spec_check(spec, err) != PL_OK || rate_check(spec, err) != PL_OK)
         return err->code;
     struct load *load = pl_new(1, sizeof *load);
     load->arena = pl_arena_new();
@@ -342,7 +358,7 @@ static void threads_join(struct load *load)
 static void threads_give_up(struct load *load)
 {
     __atomic_store_n(&load->give_up, 1, __ATOMIC_RELAXED);
-    atomic_store(&load->shared.stop, 2);
+    atomic_store(&load->shared.stop, RECORDER_ABANDONED);
     gate_set(load, GATE_CLOSE, 0);
     threads_join(load);
 }
@@ -387,6 +403,7 @@ enum pl_code load_connect(struct load *load, const volatile int *stop, struct pl
 {
     assert(load->connect_start_ns == 0);
     load->connect_start_ns = pl_clock_ns();
+    pgconn_descriptors_raise(load->spec.clients + load->thread_count);
     for (int w = 0; w < load->thread_count; w++) {
         int result = thread_create(&load->threads[w]);
         if (result != 0) {
@@ -421,7 +438,9 @@ void load_stop(struct load *load)
 
 void load_abandon(struct load *load)
 {
-    atomic_store(&load->shared.stop, 2);
+    int before = atomic_load(&load->shared.stop);
+    while (before < 2 && !atomic_compare_exchange_weak(&load->shared.stop, &before, 2))
+        ;
 }
 
 /* ---- gathering ---- */
@@ -442,12 +461,14 @@ static void picture_publish(struct load *load)
 static void picture_add(struct load *load, const struct recorder_buffer *buffer)
 {
     struct load_picture *picture = &load->picture;
+    if (buffer->end_ns == buffer->start_ns) /* nothing can be said per second */
+        return;
     if (buffer->end_ns > picture->end_ns) {
         picture_publish(load);
         picture->start_ns = buffer->start_ns;
         picture->end_ns = buffer->end_ns;
     }
-    if (buffer->end_ns < picture->end_ns || buffer->end_ns == buffer->start_ns)
+    if (buffer->end_ns < picture->end_ns)
         return;
     for (size_t half = 0; half < 2; half++)
         for (int s = 0; s < load->shape.script_count; s++) {

@@ -62,7 +62,8 @@ struct load_spec {
     int variable_count;
     int clients, workers; /* workers 0: chosen; never more than clients */
     bool open_loop;
-    double rate_per_s;
+    double rate_per_s; /* for one worker at most 2e6: arrivals are drawn one by one. Poisson: each has the share of its
+                          clients */
     enum plan_arrivals arrivals;
     int64_t operations; /* closed loop: each trial ends after so many in all; 0 = by time. No warm-up then. */
     int64_t warm_up_ns, measure_ns, drain_ns; /* drain_ns: at most, then what is under way is unfinished */
@@ -107,16 +108,20 @@ enum load_notice_kind {
     LOAD_RETRY         /* tell_failures: it failed and is tried again */
 };
 
+enum { LOAD_NOTICE_TEXT_BYTES = 1000 };
+
 struct load_notice {
     enum load_notice_kind kind;
     int client;            /* of the whole load */
+    int worker;            /* which it belongs to */
     int script, step;      /* step: its index among the program's steps; -1: outside of any (after the last, connecting) */
     int tries;             /* so far */
     int64_t at_ns, due_ns; /* due_ns: of the operation */
     bool is_lost;          /* the connection is gone */
-    char code[DRIVER_CODE_BYTES]; /* as in struct driver_done, or one of the engine's own: "SCRIPT" (a meta command),
-                                     "IN_TRANSACTION", "IN_PIPELINE" (left open at the end of the script) */
-    char text[256];
+    bool while_connecting; /* connect_each: it was opening its connection */
+    char code[DRIVER_CODE_BYTES];      /* as in struct driver_done, or one of the engine's own: "SCRIPT" (a meta command),
+                                          "IN_TRANSACTION", "IN_PIPELINE" (left open at the end of the script) */
+    char text[LOAD_NOTICE_TEXT_BYTES]; /* a longer one is cut at the border of a character */
 };
 
 struct load_result {

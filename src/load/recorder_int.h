@@ -29,7 +29,8 @@ enum {
     RECORDER_EXAMPLE_BYTES = 200,
     RECORDER_CHUNKS = 32,
     RECORDER_CHUNK_OPERATIONS = 1024,
-    RECORDER_NOTICES = 256 /* of failures and retries, waiting to be taken */
+    RECORDER_NOTICES = 256, /* of failures and retries, waiting to be taken */
+    RECORDER_ABANDONED = 3  /* the conductor has left for good */
 };
 
 /* A whole operation, or one step (service only, of the ledger only completed and failed, of the attempts only retries,
@@ -107,7 +108,7 @@ struct recorder_chunk {
 struct recorder_log {
     struct recorder_chunk *chunks;  /* [RECORDER_CHUNKS]; NULL when nobody wants a log */
     struct recorder_chunk *current; /* NULL when nobody wants a log */
-    const atomic_int *hurry;        /* when this is above 1 nobody takes any more */
+    const atomic_int *hurry;        /* when this is RECORDER_ABANDONED nobody takes any more */
     struct pl_ring full, empty;     /* of struct recorder_chunk * */
     int64_t logged, wait_ns;
 };

@@ -47,7 +47,7 @@ static struct recorder_chunk *chunk_await(struct recorder_log *log)
 {
     struct recorder_chunk *chunk = NULL;
     int64_t start_ns = pl_clock_ns();
-    while (!pl_ring_pop(&log->empty, &chunk) && atomic_load_explicit(log->hurry, memory_order_relaxed) <= 1)
+    while (!pl_ring_pop(&log->empty, &chunk) && atomic_load_explicit(log->hurry, memory_order_relaxed) < RECORDER_ABANDONED)
         pl_clock_sleep_until(pl_clock_ns() + NAP_NS);
     log->wait_ns += pl_clock_ns() - start_ns;
     return chunk;

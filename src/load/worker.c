@@ -62,6 +62,19 @@ static bool captures(const struct load_shape *shape)
     return false;
 }
 
+/* How many steps a pipeline may have: scripts have no loops. 0: none has to be remembered. */
+static size_t pipelines_most(const struct load_shape *shape)
+{
+    size_t most = 0;
+    for (int s = 0; s < shape->script_count && shape->steps != LOAD_STEPS_NONE; s++) {
+        const struct program *program = shape->scripts[s].program;
+        for (size_t i = 0; i < program->step_count; i++)
+            if (program->steps[i].kind == STEP_START_PIPELINE && program->step_count > most)
+                most = program->step_count;
+    }
+    return most;
+}
+
 static void limits_init(struct worker *worker)
 {
     const struct load_spec *spec = worker->spec;
@@ -83,6 +96,13 @@ static void extras_init(struct worker *worker, size_t count)
         worker->saved_rng = pl_new(count, sizeof *worker->saved_rng);
         if (spec->tell_failures)
             worker->saved_text = pl_new(count, sizeof *worker->saved_text);
+    }
+    if (spec->open_loop)
+        worker->waiting = pl_new((size_t)spec->script_count, sizeof *worker->waiting);
+    worker->queued_most = pipelines_most(worker->shape);
+    if (worker->queued_most > 0) {
+        worker->queued = pl_new(count * worker->queued_most, sizeof *worker->queued);
+        worker->queued_count = pl_new(count, sizeof *worker->queued_count);
     }
     worker->has_capture = captures(worker->shape);
     if (worker->has_capture)
@@ -133,6 +153,9 @@ void worker_release(struct worker *worker)
     if (worker->has_capture)
         capture_release(&worker->capture);
     load_wakes_release(&worker->wakes);
+    pl_free(worker->waiting);
+    pl_free(worker->queued);
+    pl_free(worker->queued_count);
     pl_free(worker->saved);
     pl_free(worker->saved_rng);
     pl_free(worker->saved_text);
@@ -291,7 +314,7 @@ static void run_finish(struct worker *worker)
     worker->cpu_ns = pl_clock_thread_cpu_ns() - worker->cpu_start_ns;
 }
 
-static void stop_look(struct worker *worker)
+void worker_stop_look(struct worker *worker)
 {
     int stop = atomic_load_explicit(&worker->shared->stop, memory_order_relaxed);
     if (__builtin_expect(stop != 0, 0)) {
@@ -357,7 +380,7 @@ void worker_run(struct worker *worker, int64_t start_ns)
     bool open_loop = worker->spec->open_loop;
     wait_for_start(worker, start_ns);
     clock_start(worker, start_ns);
-    stop_look(worker);
+    worker_stop_look(worker);
     clients_start(worker);
     while (!is_over(worker)) {
         int64_t before_ns = worker->last_ns;
@@ -372,7 +395,7 @@ void worker_run(struct worker *worker, int64_t start_ns)
         }
         if (in_window && worker->last_ns - before_ns > worker->longest_gap_ns)
             worker->longest_gap_ns = worker->last_ns - before_ns;
-        stop_look(worker);
+        worker_stop_look(worker);
     }
     run_finish(worker);
     atomic_store_explicit(&worker->ended, true, memory_order_release);

@@ -7,11 +7,17 @@
 
 #include "base/ban.h"
 
+/* So many are counted or skipped between two looks at whether the load was told to stop. */
+enum { ARRIVALS_AT_ONCE = 4096 };
+
 static void place_init(struct worker *worker, struct worker_arrivals *arrivals, int64_t start_ns)
 {
     const struct load_spec *spec = worker->spec;
-    timetable_init(&arrivals->timetable, spec->arrivals, spec->rate_per_s, worker->index, worker->workers, start_ns,
-                   spec->seed);
+    double rate_per_s = spec->rate_per_s;
+    /* a timetable of Poisson arrivals takes one of `workers` equal parts: this one's is to be its share of the clients */
+    if (spec->arrivals == PLAN_POISSON)
+        rate_per_s *= (double)worker->client_count * worker->workers / spec->clients;
+    timetable_init(&arrivals->timetable, spec->arrivals, rate_per_s, worker->index, worker->workers, start_ns, spec->seed);
     arrivals->index = worker->index;
 }
 
@@ -37,6 +43,20 @@ static int64_t arrival_take(struct worker *worker, struct worker_arrivals *arriv
     return due_ns;
 }
 
+static int64_t *waiting_of(struct worker *worker, int script, int64_t due_ns)
+{
+    return &worker->waiting[script][worker_due_in(worker, due_ns) == PHASE_MEASURE];
+}
+
+/* Takes the oldest of those that wait. */
+static int64_t backlog_take(struct worker *worker, int *ret_script)
+{
+    int64_t due_ns = arrival_take(worker, &worker->start_next, ret_script);
+    worker->backlog--;
+    (*waiting_of(worker, *ret_script, due_ns))--;
+    return due_ns;
+}
+
 int64_t worker_arrival_next_ns(const struct worker *worker)
 {
     if (worker->phase == PHASE_DRAIN || worker->due_left == 0)
@@ -47,12 +67,18 @@ int64_t worker_arrival_next_ns(const struct worker *worker)
 
 void worker_arrivals_count(struct worker *worker, int64_t now_ns)
 {
-    while (worker_arrival_next_ns(worker) <= now_ns) {
+    for (int counted = 0; worker_arrival_next_ns(worker) <= now_ns; counted++) {
+        if (counted == ARRIVALS_AT_ONCE) {
+            counted = 0;
+            worker_stop_look(worker);
+            continue;
+        }
         int script;
         int64_t due_ns = arrival_take(worker, &worker->due_next, &script);
         worker_advance(worker, due_ns);
         worker_operation_due(worker, script, due_ns);
         worker->backlog++;
+        (*waiting_of(worker, script, due_ns))++;
         worker->due_left--;
     }
 }
@@ -66,10 +92,15 @@ bool worker_backlog_may_start(const struct worker *worker)
 static void backlog_skip(struct worker *worker, uint32_t index, int64_t now_ns)
 {
     int64_t limit_ns = worker->spec->latency_limit_ns;
-    while (worker->backlog > 0 && now_ns - timetable_peek(&worker->start_next.timetable) > limit_ns) {
+    for (int skipped = 0;
+         worker_backlog_may_start(worker) && now_ns - timetable_peek(&worker->start_next.timetable) > limit_ns; skipped++) {
+        if (skipped == ARRIVALS_AT_ONCE) {
+            skipped = 0;
+            worker_stop_look(worker);
+            continue;
+        }
         int script;
-        int64_t due_ns = arrival_take(worker, &worker->start_next, &script);
-        worker->backlog--;
+        int64_t due_ns = backlog_take(worker, &script);
         worker_operation_skip(worker, index, script, due_ns, now_ns);
     }
 }
@@ -87,12 +118,11 @@ void worker_backlog_start(struct worker *worker, int64_t now_ns)
         }
         if (worker->spec->latency_limit_ns > 0)
             backlog_skip(worker, index, now_ns);
-        if (worker->backlog == 0)
+        if (!worker_backlog_may_start(worker))
             return;
         int script;
-        int64_t due_ns = arrival_take(worker, &worker->start_next, &script);
+        int64_t due_ns = backlog_take(worker, &script);
         worker->stack_count--;
-        worker->backlog--;
         started++;
         worker_operation_start(worker, index, script, due_ns, now_ns);
     }
@@ -100,11 +130,13 @@ void worker_backlog_start(struct worker *worker, int64_t now_ns)
 
 void worker_backlog_write_off(struct worker *worker)
 {
-    for (; worker->backlog > 0; worker->backlog--) {
-        int script;
-        int64_t due_ns = arrival_take(worker, &worker->start_next, &script);
-        struct ledger unfinished = {.unfinished = 1, .never_started = 1};
-        ledger_add(&recorder_cell(&worker->recorder, worker_due_in(worker, due_ns), script, -1)->ledger, &unfinished);
+    for (int i = 0; worker->backlog > 0 && i < 2 * worker->shape->script_count; i++) {
+        int script = i / 2;
+        int64_t count = worker->waiting[script][i % 2];
+        struct ledger unfinished = {.unfinished = count, .never_started = count};
+        enum phase due_in = i % 2 == 1 ? PHASE_MEASURE : PHASE_WARM_UP;
+        ledger_add(&recorder_cell(&worker->recorder, due_in, script, -1)->ledger, &unfinished);
         ledger_add(&worker->count.ledger, &unfinished);
     }
+    worker->backlog = 0;
 }

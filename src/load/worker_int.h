@@ -66,6 +66,12 @@ struct worker_arrivals {
     int64_t index; /* in the stream of all workers */
 };
 
+/* Queued in a pipeline: whether it has completed is known when the pipeline has ended. */
+struct worker_queued {
+    const struct step *step;
+    int64_t service_ns;
+};
+
 /* What the engine itself counts, beside the recorder: the books are checked against it. */
 struct worker_count {
     struct ledger ledger; /* of all operations */
@@ -77,7 +83,7 @@ enum { WORKER_BATCH = 64, WORKER_TEXT_BYTES = 256 };
 
 /* What the workers of one load share. */
 struct worker_shared {
-    atomic_int stop;    /* 0: go on, 1: drain, 2: end at once */
+    atomic_int stop;    /* 0: go on, 1: drain, 2: end at once, RECORDER_ABANDONED: and nobody takes what is recorded */
     atomic_int alive;   /* clients that have not ended */
     atomic_llong quota; /* operations that may still start when the load is limited by count; may fall below 0 */
 };
@@ -95,7 +101,10 @@ struct worker {
     struct value *vars;
     struct value *saved;      /* [clients][variables] as they were when the operation began; NULL: no retries */
     struct pl_rng *saved_rng; /* the same */
-    char (*saved_text)[WORKER_TEXT_BYTES]; /* of the error, while it is rolled back; NULL: nobody is told */
+    char (*saved_text)[LOAD_NOTICE_TEXT_BYTES]; /* of the error, while it is rolled back; NULL: nobody is told */
+    struct worker_queued *queued;               /* [clients][queued_most]; NULL: no pipelines, or no steps are recorded */
+    uint32_t *queued_count;                     /* [clients] */
+    size_t queued_most;
     struct capture capture;
     bool has_capture;
     struct hist *connect;     /* connect_each; else NULL */
@@ -120,6 +129,7 @@ struct worker {
     int64_t start_ns, measure_start_ns, measure_end_ns, drain_end_ns; /* planned, then as they came */
     struct worker_arrivals due_next, start_next;                      /* to be counted as due; to be started */
     int64_t backlog;                                                  /* due but not started */
+    int64_t (*waiting)[2]; /* the same, of each script: due in warm-up, in the measured window; NULL: closed loop */
     struct worker_count count;
     int ended_early, lost; /* clients; lost ones are among the others */
     int64_t cpu_start_ns, cpu_ns, window_cpu_start_ns, window_cpu_ns;
@@ -154,6 +164,9 @@ static inline void worker_advance(struct worker *worker, int64_t now_ns)
 
 /* Reads the clock, counts what has become due and advances. */
 int64_t worker_look(struct worker *worker);
+
+/* Looks at whether the load was told to stop: then the window ends with what was last seen. */
+void worker_stop_look(struct worker *worker);
 
 /* Nothing that happens now can be recorded any more. */
 static inline bool worker_is_past_end(const struct worker *worker)
@@ -198,7 +211,7 @@ enum worker_step worker_step(struct worker *worker, uint32_t client, const struc
 void worker_arrivals_init(struct worker *worker, int64_t start_ns);
 /* When the next operation becomes due; INT64_MAX: none will. */
 int64_t worker_arrival_next_ns(const struct worker *worker);
-/* Counts everything that is due by now_ns. */
+/* Counts everything that is due by now_ns; when the load is told to stop meanwhile, what is due by then. */
 void worker_arrivals_count(struct worker *worker, int64_t now_ns);
 /* May what waits be started, if there are clients? */
 bool worker_backlog_may_start(const struct worker *worker);
@@ -210,8 +223,9 @@ void worker_backlog_write_off(struct worker *worker);
 /* ---- worker_shell.c ---- */
 
 /* Runs a STEP_SHELL or STEP_SETSHELL and waits for it, however long it takes: the whole worker stands still, and the
- * command cannot be interrupted. Its standard input and error, and the output of \shell, are the tool's own. Returns what
- * went wrong (of this thread, valid until its next call), or NULL. */
+ * command cannot be interrupted. Of what a \setshell command writes only the first line is read. Its standard input and
+ * error, and the output of \shell, are the tool's own. Returns what went wrong (of this thread, valid until its next call),
+ * or NULL. */
 const char *worker_shell(const struct program *program, const struct step *step, struct value *vars);
 
 #endif

@@ -29,7 +29,7 @@ struct failure {
     const char *code, *text;
     enum operation_end end; /* SERIALIZATION, DEADLOCK, FAILED */
     bool is_script_fault;   /* the script's doing, not the server's */
-    bool is_lost;
+    bool is_lost, while_connecting;
     bool in_step; /* the client's current step is to blame */
 };
 
@@ -61,6 +61,30 @@ static inline void step_record(struct worker *worker, const struct client *clien
     worker->count.step_completed++;
 }
 
+/* Of a pipeline that has ended: what was queued before `end` (NULL: all of it) has completed. */
+static void queued_record(struct worker *worker, uint32_t index, const struct step *end)
+{
+    const struct client *client = &worker->clients[index];
+    if (worker->queued == NULL)
+        return;
+    const struct worker_queued *queued = worker->queued + index * worker->queued_most;
+    for (uint32_t i = 0; i < worker->queued_count[index] && queued[i].step != end; i++)
+        step_record(worker, client, queued[i].step, queued[i].service_ns);
+}
+
+/* The step was carried out without waiting for anything. */
+static void step_pass(struct worker *worker, uint32_t index, const struct step *step, int64_t service_ns)
+{
+    bool is_queued = worker->driver->ops->queue != NULL && (step->kind == STEP_SQL || step->kind == STEP_SYNC_PIPELINE);
+    if (!is_queued) {
+        step_record(worker, &worker->clients[index], step, service_ns);
+        return;
+    }
+    assert(worker->queued_count[index] < worker->queued_most);
+    worker->queued[index * worker->queued_most + worker->queued_count[index]++] =
+        (struct worker_queued){.step = step, .service_ns = service_ns};
+}
+
 /* ---- what is told ---- */
 
 static void notice_push(struct worker *worker, enum load_notice_kind kind, uint32_t index, const struct failure *failure,
@@ -69,12 +93,14 @@ static void notice_push(struct worker *worker, enum load_notice_kind kind, uint3
     const struct client *client = &worker->clients[index];
     struct load_notice notice = {.kind = kind,
                                  .client = worker->first_client + (int)index,
+                                 .worker = worker->index,
                                  .script = client->script,
                                  .step = failure->in_step ? (int)client->step : -1,
                                  .tries = client->tries,
                                  .at_ns = now_ns,
                                  .due_ns = client->due_ns,
-                                 .is_lost = failure->is_lost};
+                                 .is_lost = failure->is_lost,
+                                 .while_connecting = failure->while_connecting};
     recorder_text(notice.code, sizeof notice.code, failure->code);
     recorder_text(notice.text, sizeof notice.text, failure->text);
     recorder_notice(&worker->notices, &notice);
@@ -300,7 +326,7 @@ static void try_fail(struct worker *worker, uint32_t index, const struct failure
         client->state = CLIENT_ROLLING_BACK;
         client->failed_as = (uint8_t)failure->end;
         if (worker->saved_text != NULL)
-            recorder_text(worker->saved_text[index], WORKER_TEXT_BYTES, failure->text);
+            recorder_text(worker->saved_text[index], LOAD_NOTICE_TEXT_BYTES, failure->text);
     } else {
         operation_try_again(worker, index, failure, now_ns);
     }
@@ -391,7 +417,7 @@ static __attribute__((noinline)) enum worker_step step_carry_out(struct worker *
     }
     if (timed && result == WORKER_STEP_OVER) {
         int64_t end_ns = ops->now(worker->driver);
-        step_record(worker, &worker->clients[index], step, end_ns - *clock_ns);
+        step_pass(worker, index, step, end_ns - *clock_ns);
         *clock_ns = end_ns;
     }
     return result;
@@ -538,8 +564,14 @@ static void step_end(struct worker *worker, const struct driver_done *done)
     struct client *client = &worker->clients[done->client];
     const struct program *program = program_of(worker, client);
     const struct step *step = &program->steps[client->step];
-    if (__builtin_expect(client->in_pipeline && (step->kind == STEP_END_PIPELINE || done->outcome != DRIVER_OK), 0))
+    if (__builtin_expect(client->in_pipeline && (step->kind == STEP_END_PIPELINE || done->outcome != DRIVER_OK), 0)) {
         client->in_pipeline = false;
+        /* what stands before the command that the server refused was answered; the script's faults may have kept all of it
+         * from being sent */
+        bool is_answered = done->outcome == DRIVER_ERROR && !done->is_script_fault && done->fault_step != NULL;
+        if (done->outcome == DRIVER_OK || is_answered)
+            queued_record(worker, done->client, is_answered ? done->fault_step : NULL);
+    }
     if (__builtin_expect(done->outcome == DRIVER_OK, 1)) {
         step_record(worker, client, step, done->done_ns - client->step_sent_ns);
         client->step++;
@@ -562,8 +594,16 @@ static void connect_end(struct worker *worker, const struct driver_done *done)
         return;
     }
     struct failure failure = failure_of(done, false);
-    failure.is_lost = true;
+    failure.is_lost = failure.while_connecting = true;
     operation_fail(worker, done->client, &failure, done->done_ns);
+}
+
+/* No operation is under way of the client: will it get none any more, by what is known now? */
+static bool client_is_done(const struct worker *worker, const struct client *client)
+{
+    if (worker->per_client > 0 && client->number >= worker->per_client)
+        return true;
+    return worker->phase == PHASE_DRAIN && !worker_backlog_may_start(worker);
 }
 
 /* Its connection is gone, and no operation was under way. One that had nothing to do any more is not missed. */
@@ -571,7 +611,7 @@ static void client_lose(struct worker *worker, const struct driver_done *done)
 {
     struct client *client = &worker->clients[done->client];
     load_wakes_remove(&worker->wakes, done->client);
-    if (worker->per_client > 0 && client->number >= worker->per_client) {
+    if (client_is_done(worker, client)) {
         client->state = CLIENT_DEAD;
         return;
     }

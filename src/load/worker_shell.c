@@ -52,29 +52,30 @@ static int shell_start(char *line, int output, pid_t *ret_pid)
     return result;
 }
 
-/* Exit status 0? */
-static bool shell_succeeds(pid_t pid)
+/* Exit status 0? may_pipe: or it, or the last command of its shell, was ended by writing what nobody reads. */
+static bool shell_succeeds(pid_t pid, bool may_pipe)
 {
     int status = -1;
     while (waitpid(pid, &status, 0) < 0)
         if (errno != EINTR)
             return false;
-    return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    if (may_pipe && WIFSIGNALED(status) && WTERMSIG(status) == SIGPIPE)
+        return true;
+    return WIFEXITED(status) && (WEXITSTATUS(status) == 0 || (may_pipe && WEXITSTATUS(status) == 128 + SIGPIPE));
 }
 
-/* The first OUTPUT_BYTES - 1 bytes; the others are read and thrown away, so that the command can write them. */
+/* The first line, or its first OUTPUT_BYTES - 1 bytes. Not to the end of the output: something that the command left in the
+ * background may hold it open. */
 static size_t output_read(int fd, char *output)
 {
-    char rest[4096];
     size_t length = 0;
-    for (;;) {
-        bool is_full = length == OUTPUT_BYTES - 1;
-        ssize_t got = is_full ? read(fd, rest, sizeof rest) : read(fd, output + length, OUTPUT_BYTES - 1 - length);
+    while (length < OUTPUT_BYTES - 1 && memchr(output, '\n', length) == NULL) {
+        ssize_t got = read(fd, output + length, OUTPUT_BYTES - 1 - length);
         if (got < 0 && errno == EINTR)
             continue;
         if (got <= 0)
             break;
-        length += is_full ? 0 : (size_t)got;
+        length += (size_t)got;
     }
     output[length] = '\0';
     return length;
@@ -108,7 +109,7 @@ static const char *shell_read(const char *name, char *line, int64_t *ret_value)
     char output[OUTPUT_BYTES];
     size_t length = output_read(ends[0], output);
     close(ends[0]);
-    bool succeeds = shell_succeeds(pid);
+    bool succeeds = shell_succeeds(pid, length > 0);
     if (length == 0)
         return wrong("%s: could not read result of shell command", name);
     if (!succeeds)
@@ -131,7 +132,7 @@ const char *worker_shell(const struct program *program, const struct step *step,
         return read_wrong;
     }
     pid_t pid;
-    if (shell_start(line, -1, &pid) != 0 || !shell_succeeds(pid))
+    if (shell_start(line, -1, &pid) != 0 || !shell_succeeds(pid, false))
         return wrong("%s: could not launch shell command", name);
     return NULL;
 }

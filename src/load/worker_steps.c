@@ -29,10 +29,13 @@ static enum worker_step step_in_pipeline(struct worker *worker, uint32_t index, 
         return WORKER_STEP_WRONG;
     if (step->kind == STEP_END_PIPELINE || (step->kind == STEP_SQL && ops->queue == NULL))
         return WORKER_STEP_SUBMITS;
-    if (step->kind == STEP_START_PIPELINE)
+    if (step->kind == STEP_START_PIPELINE) {
         client->in_pipeline = true;
-    else if (ops->queue != NULL)
+        if (worker->queued != NULL)
+            worker->queued_count[index] = 0;
+    } else if (ops->queue != NULL) {
         ops->queue(worker->driver, index, worker->shape->scripts[client->script].program, step, client->vars);
+    }
     client->step++;
     return WORKER_STEP_OVER;
 }

@@ -525,9 +525,15 @@ static void key_rate(struct page *page, struct doc_block **keys, bool *ret_none)
     }
     if (best == NULL)
         return;
+    static const char *const percentiles[][2] = {{"Response p99 at the highest rate kept up", "response_p99_ns"},
+                                                 {"Response p95 at the highest rate kept up", "response_p95_ns"},
+                                                 {"Response p50 at the highest rate kept up", "response_p50_ns"}};
+    const struct figure *response = NULL;
+    for (size_t i = 0; i < sizeof percentiles / sizeof *percentiles && response == NULL; i++) {
+        response = present(page, best->stage_id, best->id, "", percentiles[i][1]); /* few operations have no high one */
+        key_add(page, keys, percentiles[i][0], response);
+    }
     const char *subject = study->subject;
-    key_add(page, keys, "Response p99 at the highest rate kept up",
-            present(page, best->stage_id, best->id, "", "response_p99_ns"));
     key_add(page, keys, "CPU at the highest rate kept up", present(page, best->stage_id, best->id, subject, "cpu_cores"));
 }
 
@@ -568,6 +574,14 @@ static void warn_first(struct page *page)
     }
 }
 
+static bool page_has_done(const struct page *page)
+{
+    for (size_t i = 0; i < page->study->trial_count; i++)
+        if (page->study->trials[i].state == TRIAL_DONE)
+            return true;
+    return false;
+}
+
 void page_glance(struct page *page)
 {
     const char *subject = page->study->subject;
@@ -584,8 +598,10 @@ void page_glance(struct page *page)
         wal = best_of(page, "rate", subject, "wal_bytes_per_operation", true);
     key_add(page, &keys, "Write-ahead log per operation", wal);
     key_add(page, &keys, "Disk per operation", best_of(page, "storage", subject, "database_bytes_per_operation", true));
-    if (keys == NULL)
-        doc_say(page->doc, doc_paragraph(page->doc), "The study holds no trial from which a figure can be given.");
+    if (keys == NULL && !none_kept_up)
+        doc_say(page->doc, doc_paragraph(page->doc),
+                page_has_done(page) ? "There is too little for a figure that would stand here: see the tables."
+                                    : "The study holds no trial from which a figure can be given.");
     if (none_kept_up)
         doc_say(page->doc, doc_paragraph(page->doc),
                 "No rate that was tested was kept up: at each of them operations failed, were skipped or had not ended, or "

@@ -1,6 +1,7 @@
 /* Adding slices up, and what follows from the sums. */
 #include "pgbench/collect_int.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 
@@ -32,6 +33,7 @@ void pgbench_total_init(struct pgbench_total *total, const struct pgbench_option
     *total = (struct pgbench_total){.options = options, .server_version = ""};
     size_t count = (size_t)options->script_count;
     cell_init(&total->whole);
+    total->ended_ns = pl_new((size_t)options->clients + 1, sizeof *total->ended_ns);
     total->scripts = pl_new(count, sizeof *total->scripts);
     for (size_t s = 0; s < count; s++)
         cell_init(&total->scripts[s]);
@@ -59,6 +61,7 @@ void pgbench_total_release(struct pgbench_total *total)
         cell_release(&total->scripts[s]);
     pl_free(total->scripts);
     cell_release(&total->whole);
+    pl_free(total->ended_ns);
     *total = (struct pgbench_total){0};
 }
 
@@ -93,12 +96,10 @@ void pgbench_total_add(struct pgbench_total *total, const struct slice *slice)
 
 void pgbench_total_client_ended(struct pgbench_total *total, int64_t at_ns)
 {
+    assert(total->ended_count < total->options->clients);
     if (total->ended_count == 0 || at_ns < total->first_ended_ns)
         total->first_ended_ns = at_ns;
-    if (total->ended_count == 0 || at_ns > total->last_ended_ns)
-        total->last_ended_ns = at_ns;
-    total->ended_sum_ns += at_ns;
-    total->ended_count++;
+    total->ended_ns[total->ended_count++] = at_ns;
 }
 
 static double per_s(int64_t count, int64_t duration_ns)
@@ -132,11 +133,29 @@ int64_t pgbench_ended(const struct pgbench_cell *cell)
 double pgbench_covered_frac(const struct pgbench_total *total)
 {
     const struct load_result *result = &total->result;
-    if (total->ended_count == 0 || result->window_ns <= 0)
-        return total->ended_count == 0 ? 1 : 0;
-    double lost_ns = (double)result->measure_end_ns * (double)total->ended_count - (double)total->ended_sum_ns;
-    double all_ns = (double)result->window_ns * (double)total->options->clients;
-    return fmin(1, fmax(0, 1 - lost_ns / all_ns));
+    const struct pgbench_options *options = total->options;
+    if (total->ended_count == 0)
+        return 1;
+    if (options->duration_s == 0)
+        return (double)pgbench_ended(&total->whole) / ((double)options->clients * (double)options->transactions);
+    /* the window ends early when nobody is left; one that ended after it was there for all of it */
+    int64_t asked_ns = total->was_interrupted ? result->window_ns : options->duration_s * PL_NS_PER_S;
+    int64_t end_ns = result->measure_start_ns + asked_ns;
+    double lost_ns = 0;
+    for (int64_t i = 0; i < total->ended_count; i++)
+        lost_ns += (double)(end_ns > total->ended_ns[i] ? end_ns - total->ended_ns[i] : 0);
+    double all_ns = (double)asked_ns * (double)options->clients;
+    return all_ns > 0 ? fmin(1, fmax(0, 1 - lost_ns / all_ns)) : 0;
+}
+
+bool pgbench_is_window_whole(const struct pgbench_total *total)
+{
+    const struct pgbench_options *options = total->options;
+    if (!total->was_interrupted)
+        return true;
+    if (options->duration_s > 0)
+        return total->result.window_ns >= options->duration_s * PL_NS_PER_S;
+    return pgbench_ended(&total->whole) == options->clients * options->transactions;
 }
 
 /* Share of the window for which an average client was carrying a transaction out. */

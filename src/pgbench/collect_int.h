@@ -25,19 +25,17 @@ struct pgbench_total {
     struct load_result result;
     int64_t start_unix_ns; /* wall clock at result.warm_up_start_ns */
     bool was_interrupted;
-    /* Of clients that ended early (monotonic, 0 when there was none), and how much of the clients' time was lost so: the
-     * sum over them of the time from their end to the end of the window. Filled by pgbench_total_client_ended and
-     * pgbench_total_end. */
-    int64_t first_ended_ns, last_ended_ns;
-    __int128_t ended_sum_ns;
+    /* When clients ended early (monotonic), inside the window or after it: by pgbench_total_client_ended. */
+    int64_t *ended_ns; /* [clients] */
     int64_t ended_count;
+    int64_t first_ended_ns; /* 0: none has */
 };
 
 void pgbench_total_init(struct pgbench_total *total, const struct pgbench_options *options);
 void pgbench_total_release(struct pgbench_total *total);
 /* A slice of the load; its script counts among options->scripts. */
 void pgbench_total_add(struct pgbench_total *total, const struct slice *slice);
-void pgbench_total_client_ended(struct pgbench_total *total, int64_t at_ns);
+void pgbench_total_client_ended(struct pgbench_total *total, int64_t at_ns); /* once for each that does */
 
 /* Completed transactions per second of the window, without and with the time to connect before it. With -C both contain
  * the time to connect, because it lies inside the window. 0 when there was no window. */
@@ -48,8 +46,13 @@ double pgbench_tps_with_connecting(const struct pgbench_total *total);
 double pgbench_tps_of(const struct pgbench_total *total, const struct pgbench_cell *cell);
 int64_t pgbench_ended(const struct pgbench_cell *cell);
 
-/* Share of the clients' time inside the window for which the clients were there, 0..1: 1 when none ended early. */
+/* How much of what was asked for the figures cover, 0..1, 1 when no client ended early. By time: the share of the clients'
+ * time in the window that was asked for (to the interruption, when there was one) for which they were there; by count: the
+ * share of the transactions asked for that have ended. */
 double pgbench_covered_frac(const struct pgbench_total *total);
+
+/* Is nothing missing from the window: was the run not interrupted, or only after its end? */
+bool pgbench_is_window_whole(const struct pgbench_total *total);
 
 /* Share of one core that the workers used inside the window, per worker, 0..1 (several workers: their mean); and whether
  * the client was the limit: workers busy for more than 0.9 of the window, or in an open loop transactions that were sent

@@ -48,17 +48,29 @@ static void put_protected(struct pl_buf *out, const char *text)
     }
 }
 
-/* A connection string without its secrets; as it is when it has none, or is none. */
-static const char *string_public(const char *text, struct pl_arena *arena)
+/* The end of a password with an @ in it, which libpq takes for the beginning of the host. */
+static bool is_half_password(const PQconninfoOption *option)
+{
+    return strcmp(option->keyword, "host") == 0 && option->val[0] != '@' && strchr(option->val, '@') != NULL;
+}
+
+/* A connection string without its secrets; as it is when it has none, or is none. Of what libpq cannot read nothing is
+ * shown when it is a URI, or stands where a database is named. */
+static const char *string_public(const char *text, bool is_database, struct pl_arena *arena)
 {
     bool is_uri = strncmp(text, "postgresql://", 13) == 0 || strncmp(text, "postgres://", 11) == 0, has_secret = false;
-    PQconninfoOption *options = is_uri || strchr(text, '=') != NULL ? PQconninfoParse(text, NULL) : NULL;
-    for (const PQconninfoOption *option = options; option != NULL && option->keyword != NULL; option++)
+    bool is_string = is_uri || strchr(text, '=') != NULL;
+    PQconninfoOption *options = is_string ? PQconninfoParse(text, NULL) : NULL;
+    bool is_unreadable = is_string && options == NULL && (is_uri || is_database);
+    for (const PQconninfoOption *option = options; option != NULL && option->keyword != NULL; option++) {
         has_secret = has_secret || (option->val != NULL && is_secret(option));
-    bool is_unreadable = is_uri && options == NULL;
+        is_unreadable = is_unreadable || (option->val != NULL && is_half_password(option));
+    }
     PQconninfoFree(options);
+    if (is_unreadable)
+        return is_uri ? "postgresql://..." : "...";
     if (!has_secret)
-        return is_unreadable ? "postgresql://..." : text;
+        return text;
     struct param *params = NULL;
     size_t count = pgbench_conninfo_public(text, arena, &params);
     struct pl_buf out;
@@ -74,12 +86,14 @@ static const char *string_public(const char *text, struct pl_arena *arena)
     return result;
 }
 
-/* Where a connection string may begin in an argument. */
-static size_t option_length(const char *argument)
+/* Where in an argument a database is named; NULL: nowhere. */
+static const char *database_in(const char *argument, const char *const *databases, size_t count)
 {
-    if (strncmp(argument, "--dbname=", 9) == 0)
-        return 9;
-    return strncmp(argument, "-d", 2) == 0 && argument[2] != '\0' ? 2 : 0;
+    const char *end = argument + strlen(argument);
+    for (size_t i = 0; i < count; i++)
+        if (databases[i] >= argument && databases[i] <= end)
+            return databases[i];
+    return NULL;
 }
 
 static void put_argument(struct pl_buf *out, const char *argument)
@@ -100,11 +114,14 @@ static void put_argument(struct pl_buf *out, const char *argument)
 
 const char *pgbench_command_public(int argc, char **argv, struct pl_arena *arena)
 {
+    const char **databases;
+    size_t database_count = pgbench_options_databases(argc, argv, arena, &databases);
     struct pl_buf out;
     pl_buf_init(&out, MAX_COMMAND_BYTES);
     for (int i = 0; i < argc; i++) {
-        size_t skip = option_length(argv[i]);
-        const char *rest = string_public(argv[i] + skip, arena);
+        const char *database = database_in(argv[i], databases, database_count);
+        size_t skip = database != NULL ? (size_t)(database - argv[i]) : 0;
+        const char *rest = string_public(argv[i] + skip, database != NULL, arena);
         pl_buf_put(&out, i > 0 ? " " : "");
         put_argument(&out, pl_format(arena, "%.*s%s", (int)skip, argv[i], rest));
     }

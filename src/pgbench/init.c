@@ -191,9 +191,11 @@ int pgbench_init_run(const struct pgbench_options *options)
     struct pl_arena *arena = pl_arena_new();
     struct init init = {.refused = false};
     int exit_code = EXIT_BAD;
-    PGconn *conn = pgbench_connect(&own, arena, "initialization");
+    catch_signals(); /* before a password may be asked for: the terminal has to be as it was again */
+    PGconn *conn = pgbench_connect(&own, arena, "initialization", &stop_requested);
+    if (conn == NULL && stop_requested != 0)
+        exit_code = EXIT_INTERRUPTED;
     if (conn != NULL) {
-        catch_signals();
         pgbench_init_lines_begin(&init.lines, stderr, isatty(STDERR_FILENO) == 1, own.quiet);
         pl_buf_init(&init.summary, SUMMARY_BYTES);
         exit_code = init_build(&init, conn, &own);

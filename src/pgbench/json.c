@@ -260,7 +260,7 @@ static bool is_whole(const struct pgbench_total *total)
 
 static const char *exit_reason(const struct pgbench_total *total)
 {
-    if (total->was_interrupted)
+    if (!pgbench_is_window_whole(total))
         return "interrupted";
     if (total->result.clients_ended_early > 0)
         return "clients_ended_early";

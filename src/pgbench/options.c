@@ -271,18 +271,42 @@ static bool say_try_help(void)
     return false;
 }
 
-/* getopt_long permutes its array and prints argv[0]: it gets one of its own. */
-static bool read_arguments(struct pgbench_parse *parse, int argc, char **argv)
+/* getopt_long permutes its array and prints argv[0]: it gets one of its own. Begins anew, also when it was used before. */
+static char **reading_begin(int argc, char **argv, struct pl_arena *arena, struct grammar *grammar)
 {
     static char program_name[] = "pgbench";
-    struct grammar *grammar = pl_alloc(parse->arena, 1, sizeof *grammar);
     grammar_make(grammar);
-    char **words = pl_alloc(parse->arena, (size_t)argc + 2, sizeof *words);
+    char **words = pl_alloc(arena, (size_t)argc + 2, sizeof *words);
     for (int i = 1; i < argc; i++)
         words[i] = argv[i];
     words[0] = program_name;
+    optind = 0;
+    return words;
+}
+
+size_t pgbench_options_databases(int argc, char **argv, struct pl_arena *arena, const char ***ret_texts)
+{
+    struct grammar *grammar = pl_alloc(arena, 1, sizeof *grammar);
+    char **words = reading_begin(argc, argv, arena, grammar);
+    const char **texts = pl_alloc(arena, (size_t)argc + 1, sizeof *texts);
+    size_t count = 0;
+    int value, opterr_before = opterr;
+    opterr = 0;
+    while ((value = getopt_long(argc, words, grammar->letters, grammar->longs, NULL)) != -1)
+        if (value == 'd' && count < (size_t)argc) /* a bundle has but one: it takes the rest */
+            texts[count++] = optarg;
+    for (int i = optind; i < argc && count < (size_t)argc; i++)
+        texts[count++] = words[i];
+    opterr = opterr_before;
+    *ret_texts = texts;
+    return count;
+}
+
+static bool read_arguments(struct pgbench_parse *parse, int argc, char **argv)
+{
+    struct grammar *grammar = pl_alloc(parse->arena, 1, sizeof *grammar);
+    char **words = reading_begin(argc, argv, parse->arena, grammar);
     int count = argc < 1 ? 1 : argc;
-    optind = 0; /* begin anew, also when it was used before */
     int value;
     while ((value = getopt_long(count, words, grammar->letters, grammar->longs, NULL)) != -1) {
         const struct option_row *row = value != '?' ? grammar->by_value[value] : NULL;
@@ -368,6 +392,29 @@ static bool check_log(const struct pgbench_options *chosen)
     return true;
 }
 
+/* Files of results that the run could not keep apart. */
+static bool check_files(const struct pgbench_options *chosen)
+{
+    const struct {
+        const char *option, *path;
+    } files[] = {{"--json", chosen->json_path}, {"--hdr", chosen->hgrm_path}, {"--study", chosen->study_path}};
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        if (files[i].path == NULL)
+            continue;
+        if (files[i].path[0] == '\0') {
+            pgbench_say(SAY_ERROR, "%s needs the name of a file", files[i].option);
+            return false;
+        }
+        for (size_t k = 0; k < i; k++)
+            if (files[k].path != NULL && strcmp(files[k].path, files[i].path) == 0) {
+                pgbench_say(SAY_ERROR, "%s and %s name the same file: \"%s\"", files[k].option, files[i].option,
+                            files[i].path);
+                return false;
+            }
+    }
+    return true;
+}
+
 static bool check_bench(struct pgbench_parse *parse)
 {
     struct pgbench_options *chosen = &parse->chosen;
@@ -377,7 +424,7 @@ static bool check_bench(struct pgbench_parse *parse)
         return refuse("specify either a number of transactions (-t) or a duration (-T), not both");
     if (chosen->transactions == 0 && chosen->duration_s == 0)
         chosen->transactions = DEFAULT_TRANSACTIONS;
-    if (!check_log(chosen))
+    if (!check_log(chosen) || !check_files(chosen))
         return false;
     if (chosen->progress_timestamp && chosen->progress_s == 0)
         return refuse("--progress-timestamp is allowed only under --progress");

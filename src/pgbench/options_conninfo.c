@@ -38,7 +38,9 @@ static bool put_string(struct pgbench_parse *parse, struct pl_buf *out)
     char *reason = NULL;
     PQconninfoOption *options = PQconninfoParse(parse->dbname, &reason);
     if (options == NULL) {
-        pgbench_say(SAY_ERROR, "%s", reason != NULL ? reason : "the connection string cannot be read");
+        bool may_quote = reason != NULL && strchr(parse->dbname, '@') == NULL && strcasestr(parse->dbname, "pass") == NULL;
+        pgbench_say(SAY_ERROR, "%s",
+                    may_quote ? reason : "the connection string, which may hold a password, cannot be read");
         pgbench_say(SAY_ERROR, "could not create connection for setup");
         PQfreemem(reason);
         return false;

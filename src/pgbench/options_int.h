@@ -66,6 +66,10 @@ struct pgbench_options {
  * on. Everything lives in the arena. */
 bool pgbench_options_parse(int argc, char **argv, struct pl_arena *arena, struct pgbench_options *options, int *ret_exit);
 
+/* Where in the arguments the database is named, by an option in whatever spelling or without one: pointers into argv, at
+ * most one for each argument. Nothing is printed. */
+size_t pgbench_options_databases(int argc, char **argv, struct pl_arena *arena, const char ***ret_texts);
+
 /* ---- between the options*.c: what is known while a command line is read ---- */
 
 struct pgbench_parse {

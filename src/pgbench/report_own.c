@@ -1,6 +1,7 @@
 /* What pgbench does not say: the ledger, whole distributions, and what the figures are worth. */
 #include "pgbench/output_int.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -10,6 +11,7 @@
 #include "base/ban.h"
 
 #define TOLD_SKIPPED_FRAC 0.01 /* from here on it is said what skipping does to the latencies */
+#define TOLD_RATE_FRAC 0.02    /* an offered rate that is farther than this from the asked one is told */
 #define TOLD_GAP_NS (300 * PL_NS_PER_MS)
 
 static double ms(double ns)
@@ -33,7 +35,7 @@ const char *pgbench_why_nothing(const struct pgbench_total *total, char *buf, si
     int64_t ended_early = total->result.clients_ended_early;
     if (ended_early > 0 && ended_early == total->options->clients)
         snprintf(buf, size, "%s ended early", ended_early == 1 ? "the client" : "all clients");
-    else if (total->was_interrupted)
+    else if (!pgbench_is_window_whole(total))
         snprintf(buf, size, "the run was interrupted before");
     else if (ledger->due == 0)
         snprintf(buf, size, "none became due");
@@ -112,7 +114,20 @@ static void put_ended_early(FILE *out, const struct pgbench_total *total)
             (long long)total->options->clients);
     if (total->ended_count > 0)
         fprintf(out, ", the first %.3f s after the start", seconds(total->first_ended_ns - result->warm_up_start_ns));
-    fprintf(out, ": the figures cover %.1f %% of the clients' time\n", 100 * pgbench_covered_frac(total));
+    fprintf(out, ": the figures cover %.1f %% of %s\n", 100 * pgbench_covered_frac(total),
+            total->options->duration_s > 0 ? "the clients' time" : "the transactions asked for");
+}
+
+/* A Poisson process offers more or less than its mean, and the less time there is the farther from it. */
+static void put_rate(FILE *out, const struct pgbench_total *total)
+{
+    double asked_per_s = total->options->rate_per_s, window_s = seconds(total->result.window_ns);
+    if (asked_per_s <= 0 || window_s <= 0)
+        return;
+    double offered_per_s = (double)total->whole.ledger.due / window_s;
+    if (fabs(offered_per_s - asked_per_s) > TOLD_RATE_FRAC * asked_per_s)
+        fprintf(out, "rate: %.1f/s were asked for, %.1f/s were offered (%lld due in %.3f s)\n", asked_per_s, offered_per_s,
+                (long long)total->whole.ledger.due, window_s);
 }
 
 static void put_backlog(FILE *out, const struct pgbench_total *total)
@@ -197,6 +212,22 @@ static void put_repeated_commits(FILE *out, const struct pgbench_total *total)
             (long long)retries);
 }
 
+static void put_interruption(FILE *out, const struct pgbench_total *total)
+{
+    const struct ledger *ledger = &total->whole.ledger;
+    if (!total->was_interrupted)
+        return;
+    if (pgbench_is_window_whole(total))
+        fprintf(
+            out,
+            "the run was interrupted after the measured window, which is complete: transactions under way that were cut "
+            "off: %lld\n",
+            (long long)(ledger->unfinished - ledger->never_started));
+    else
+        fprintf(out, "the run was interrupted after %.3f s: the figures cover that time\n",
+                seconds(total->result.window_ns));
+}
+
 void pgbench_report_own(FILE *out, const struct pgbench_total *total)
 {
     const struct load_result *result = &total->result;
@@ -208,11 +239,11 @@ void pgbench_report_own(FILE *out, const struct pgbench_total *total)
     put_distributions(out, total);
     put_client(out, total);
     put_ended_early(out, total);
+    put_rate(out, total);
     put_backlog(out, total);
     put_contention(out, total);
     put_repeated_commits(out, total);
-    if (total->was_interrupted)
-        fprintf(out, "the run was interrupted after %.3f s: the figures cover that time\n", seconds(result->window_ns));
+    put_interruption(out, total);
     if (result->log_wait_ns > 0)
         fprintf(out, "threads stood still for %.3f s in all, because the log could not be written as fast\n",
                 seconds(result->log_wait_ns));

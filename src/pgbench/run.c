@@ -61,6 +61,12 @@ static void catch_signals(void)
 
 /* ---- where what the load records goes ---- */
 
+/* The store's advice is for those who carry plans out. */
+static void study_advice_drop(struct pl_err *err)
+{
+    err->hint[0] = '\0';
+}
+
 static enum pl_code take_slice(void *ctx, const struct slice *slice, struct pl_err *err)
 {
     struct run *run = ctx;
@@ -70,8 +76,8 @@ static enum pl_code take_slice(void *ctx, const struct slice *slice, struct pl_e
     if (run->progress != NULL)
         pgbench_progress_slice(run->progress, &ours);
     struct sink *study = run->study == NULL ? NULL : pgbench_study_sink(run->study);
-    if (study != NULL && run->output_err.code == PL_OK)
-        study->slice(study->ctx, &ours, &run->output_err);
+    if (study != NULL && run->output_err.code == PL_OK && study->slice(study->ctx, &ours, &run->output_err) != PL_OK)
+        study_advice_drop(&run->output_err);
     return err->code;
 }
 
@@ -79,8 +85,8 @@ static enum pl_code take_fault(void *ctx, const struct fault *fault, struct pl_e
 {
     struct run *run = ctx;
     struct sink *study = run->study == NULL ? NULL : pgbench_study_sink(run->study);
-    if (study != NULL && run->output_err.code == PL_OK)
-        study->fault(study->ctx, fault, &run->output_err);
+    if (study != NULL && run->output_err.code == PL_OK && study->fault(study->ctx, fault, &run->output_err) != PL_OK)
+        study_advice_drop(&run->output_err);
     return err->code;
 }
 
@@ -116,6 +122,8 @@ static bool outputs_open(struct run *run, PGconn *conn, int argc, char **argv)
     if (!pgbench_setup_can_write(options->json_path) || !pgbench_setup_can_write(options->hgrm_path))
         return false;
     if (options->study_path != NULL && pgbench_study_open(options, conn, argc, argv, &run->study, &err) != PL_OK) {
+        if (err.code != PL_USAGE)
+            study_advice_drop(&err);
         pgbench_say_err(&err);
         return false;
     }
@@ -139,16 +147,16 @@ static void say_debug(const struct pgbench_options *options, PGconn *conn)
 static int run_prepare(struct run *run, int argc, char **argv)
 {
     struct pl_err err = {0};
-    PGconn *conn = pgbench_connect(&run->options, run->arena, "setup");
+    PGconn *conn = pgbench_connect(&run->options, run->arena, "setup", &stop_requested);
     if (conn == NULL)
-        return EXIT_BAD;
+        return stop_requested != 0 ? EXIT_INTERRUPTED : EXIT_BAD;
     if (run->options.debug)
         say_debug(&run->options, conn);
     pgbench_setup_header(conn);
     const char *version = PQparameterStatus(conn, "server_version");
     run->total.server_version = pl_strdup(run->arena, version != NULL ? version : "");
-    bool is_good = pgbench_setup_look(conn, &run->options, &run->total.data) && outputs_open(run, conn, argc, argv) &&
-                   pgbench_setup_vacuum(conn, &run->options, &stop_requested);
+    bool is_good = pgbench_setup_look(conn, &run->options, &stop_requested, &run->total.data) &&
+                   outputs_open(run, conn, argc, argv) && pgbench_setup_vacuum(conn, &run->options, &stop_requested);
     PQfinish(conn);
     if (!is_good || stop_requested != 0)
         return stop_requested != 0 ? EXIT_INTERRUPTED : EXIT_BAD;
@@ -157,19 +165,15 @@ static int run_prepare(struct run *run, int argc, char **argv)
     if (load_new(&spec, &run->load, &err) != PL_OK || load_connect(run->load, &stop_requested, &err) != PL_OK) {
         if (err.code == PL_INTERRUPTED)
             return EXIT_INTERRUPTED;
+        if (err.code == PL_LIMIT && !spec.no_steps)
+            pl_err_hint(&err, "Without %s there is no limit.",
+                        !run->options.report_per_command  ? "--study"
+                        : run->options.study_path != NULL ? "--report-per-command and --study"
+                                                          : "--report-per-command");
         pgbench_say_err(&err);
         return EXIT_BAD;
     }
     return EXIT_GOOD;
-}
-
-/* Threads have neighbouring clients, as evenly as possible. */
-static int thread_of(const struct pgbench_options *options, int client)
-{
-    int thread = 0;
-    while (thread + 1 < options->threads && options->clients * (thread + 1) / options->threads <= client)
-        thread++;
-    return thread;
 }
 
 static void take_notices(struct run *run)
@@ -181,7 +185,7 @@ static void take_notices(struct run *run)
             pgbench_total_client_ended(&run->total, notice.at_ns);
             if (run->options.exit_on_abort && !run->was_aborted) {
                 run->was_aborted = true;
-                run->aborted_thread = thread_of(&run->options, notice.client);
+                run->aborted_thread = notice.worker;
             }
         }
         pgbench_notice_say(&run->options, &notice);
@@ -258,7 +262,9 @@ static int files_write(struct run *run)
         say_if(pgbench_json_write(run->options.json_path, &run->total, &json_err), &json_err, &exit_code);
     if (run->options.hgrm_path != NULL)
         say_if(pgbench_hgrm_write(run->options.hgrm_path, &run->total, &hgrm_err), &hgrm_err, &exit_code);
-    say_if(pgbench_study_close(run->study, &run->total, &study_err), &study_err, &exit_code);
+    if (pgbench_study_close(run->study, &run->total, &study_err) != PL_OK)
+        study_advice_drop(&study_err);
+    say_if(study_err.code, &study_err, &exit_code);
     run->study = NULL;
     return exit_code;
 }
@@ -302,8 +308,11 @@ static void run_release(struct run *run)
 static int run_benchmark(struct run *run, int argc, char **argv)
 {
     catch_signals();
+    program_on_debug(pgbench_debug_say, &run->options);
     pgbench_total_init(&run->total, &run->options);
     int exit_code = run_prepare(run, argc, argv);
+    if (exit_code == EXIT_INTERRUPTED)
+        pgbench_say(SAY_ERROR, "interrupted before the run began");
     if (exit_code == EXIT_GOOD) {
         struct pl_err err = {0};
         struct sink sink = {
@@ -318,6 +327,7 @@ static int run_benchmark(struct run *run, int argc, char **argv)
         }
     }
     run_release(run);
+    program_on_debug(NULL, NULL);
     return exit_code;
 }
 

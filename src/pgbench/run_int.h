@@ -10,14 +10,17 @@
 /* ---- before ---- */
 
 /* Connects; a password that the server wants is asked for on the terminal and put into options->conninfo. NULL: it could
- * not, which has been said. purpose: "setup", "initialization". */
-PGconn *pgbench_connect(struct pgbench_options *options, struct pl_arena *arena, const char *purpose);
+ * not, which has been said, or *stop has become non-zero. purpose: "setup", "initialization". */
+PGconn *pgbench_connect(struct pgbench_options *options, struct pl_arena *arena, const char *purpose,
+                        const volatile int *stop);
 
 /* The line that names this program and the server, on standard output. */
 void pgbench_setup_header(PGconn *conn);
 
-/* Scale and partitions: as found when a builtin script runs, else as given. false: it has been said why. */
-bool pgbench_setup_look(PGconn *conn, const struct pgbench_options *options, struct dataset_found *ret_found);
+/* Scale and partitions: as found when a builtin script runs, else as given. false: it has been said why, or *stop (may be
+ * NULL) has become non-zero. */
+bool pgbench_setup_look(PGconn *conn, const struct pgbench_options *options, const volatile int *stop,
+                        struct dataset_found *ret_found);
 
 /* The vacuum before a run, unless it is not wanted. false: the connection is gone, which has been said. *stop: a signal
  * came. */
@@ -38,5 +41,8 @@ int pgbench_init_run(const struct pgbench_options *options);
 
 /* Says a notice in pgbench's words; its script counts among options->scripts. */
 void pgbench_notice_say(const struct pgbench_options *options, const struct load_notice *notice);
+
+/* What debug() prints, by one write, for program_on_debug; context: the struct pgbench_options. Any thread. */
+void pgbench_debug_say(void *context, const struct program *program, const struct step *step, const struct value *value);
 
 #endif

@@ -3,11 +3,14 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "pgbench/say_int.h"
 
 #include "base/ban.h"
+
+enum { WORDS_BYTES = LOAD_NOTICE_TEXT_BYTES + 16 }; /* with a severity before them */
 
 /* The step of a notice; NULL: outside of any. */
 static const struct step *step_of(const struct pgbench_options *options, const struct load_notice *notice)
@@ -82,10 +85,13 @@ static void say_bad_name(const struct load_notice *notice, const struct step *st
 
 static void say_lost(const struct load_notice *notice, const struct step *step)
 {
-    char buf[300];
-    if (step == NULL) {
+    char buf[WORDS_BYTES];
+    if (notice->while_connecting) {
         pgbench_say(SAY_ERROR, "%s", server_words(notice, buf, sizeof buf));
         pgbench_say(SAY_ERROR, "client %d aborted while establishing connection", notice->client);
+    } else if (step == NULL) {
+        pgbench_say(SAY_ERROR, "client %d aborted: the server closed its connection while it was idle: %s", notice->client,
+                    server_words(notice, buf, sizeof buf));
     } else if (is_sqlstate(notice->code)) {
         pgbench_say(SAY_ERROR, "client %d script %d aborted in command %d query 0: %s", notice->client, notice->script,
                     step->number, server_words(notice, buf, sizeof buf));
@@ -98,8 +104,8 @@ static void say_lost(const struct load_notice *notice, const struct step *step)
 
 static void say_ended(const struct load_notice *notice, const struct step *step)
 {
-    char buf[300];
-    if (notice->is_lost)
+    char buf[WORDS_BYTES];
+    if (notice->is_lost || notice->while_connecting)
         say_lost(notice, step);
     else if (strcmp(notice->code, "SCRIPT") == 0)
         say_meta_error(notice, step);
@@ -136,7 +142,7 @@ static void say_try(const struct pgbench_options *options, const struct load_not
 void pgbench_notice_say(const struct pgbench_options *options, const struct load_notice *notice)
 {
     const struct step *step = step_of(options, notice);
-    char buf[300];
+    char buf[WORDS_BYTES];
     if (notice->kind == LOAD_CLIENT_ENDED) {
         say_ended(notice, step);
         return;
@@ -145,4 +151,18 @@ void pgbench_notice_say(const struct pgbench_options *options, const struct load
                 step == NULL ? "SQL" : step_word(step), notice->script, server_words(notice, buf, sizeof buf));
     say_try(options, notice,
             notice->kind == LOAD_RETRY ? "repeats the transaction after the error" : "ends the failed transaction");
+}
+
+void pgbench_debug_say(void *context, const struct program *program, const struct step *step, const struct value *value)
+{
+    const struct pgbench_options *options = context;
+    char line[VALUE_DESCRIBE_BYTES + 64], text[VALUE_DESCRIBE_BYTES];
+    int script = 0;
+    while (script < options->script_count - 1 && options->scripts[script].program != program)
+        script++;
+    size_t length = value_describe(value, text);
+    int size =
+        snprintf(line, sizeof line, "debug(script=%d,command=%d): %.*s\n", script, command_of(step) + 1, (int)length, text);
+    if (write(STDERR_FILENO, line, (size_t)size) < 0)
+        return; /* nobody reads it */
 }

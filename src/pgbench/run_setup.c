@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,39 +13,53 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/num.h"
 #include "base/rng.h"
 #include "pgbench/say_int.h"
+#include "wire/pgconn.h"
 
 #include "base/ban.h"
 
-enum { PASSWORD_BYTES = 1024 };
+enum { PASSWORD_BYTES = 1024, STOP_POLL_MS = 100 };
 #define FOR_EVER_NS (INT64_C(3000000000) * PL_NS_PER_S) /* 95 years; with the longest window before it, it still fits */
 
 /* ---- connecting ---- */
 
-/* From the terminal itself, so that it works when input and output are elsewhere. false: there is none. */
-static bool password_ask(char *password, size_t size)
+/* A line typed on the terminal. false: there is none, or a signal came before it. */
+static bool line_await(int fd, const volatile int *stop, char *line, size_t size)
 {
-    FILE *terminal = fopen("/dev/tty", "r+e");
-    if (terminal == NULL)
+    struct pollfd wait = {.fd = fd, .events = POLLIN};
+    while (poll(&wait, 1, STOP_POLL_MS) <= 0)
+        if (*stop != 0)
+            return false;
+    ssize_t length = read(fd, line, size - 1);
+    if (length <= 0)
+        return false;
+    line[length] = '\0';
+    line[strcspn(line, "\n")] = '\0';
+    return true;
+}
+
+/* From the terminal itself, so that it works when input and output are elsewhere. false: there is none, or a signal came:
+ * the terminal is as it was before in any case. */
+static bool password_ask(const volatile int *stop, char *password, size_t size)
+{
+    int fd = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY);
+    if (fd < 0)
         return false;
     struct termios before, silent;
-    bool is_terminal = tcgetattr(fileno(terminal), &before) == 0;
+    bool is_terminal = tcgetattr(fd, &before) == 0;
     silent = before;
     silent.c_lflag &= ~(tcflag_t)ECHO;
-    fputs("Password: ", terminal);
-    fflush(terminal);
     if (is_terminal)
-        tcsetattr(fileno(terminal), TCSAFLUSH, &silent);
-    char *line = fgets(password, (int)size, terminal);
+        tcsetattr(fd, TCSAFLUSH, &silent);
+    dprintf(fd, "Password: ");
+    bool is_given = line_await(fd, stop, password, size);
     if (is_terminal)
-        tcsetattr(fileno(terminal), TCSAFLUSH, &before);
-    fputs("\n", terminal);
-    fclose(terminal);
-    if (line == NULL)
-        return false;
-    password[strcspn(password, "\n")] = '\0';
-    return true;
+        tcsetattr(fd, TCSAFLUSH, &before);
+    dprintf(fd, "\n");
+    close(fd);
+    return is_given;
 }
 
 /* conninfo with a password after it. */
@@ -59,29 +74,69 @@ static const char *with_password(const char *conninfo, const char *password, str
     return pl_format(arena, "%s password='%s'", conninfo, quoted);
 }
 
-static PGconn *try_connect(const char *conninfo)
+/* How long libpq itself would try: connect_timeout for each host, or PGCONNECT_TIMEOUT. */
+static int64_t patience_ns(const char *conninfo)
 {
-    PGconn *conn = PQconnectdb(conninfo);
-    if (conn == NULL)
-        pl_panic("libpq has no memory for a connection");
-    return conn;
+    const char *given = getenv("PGCONNECT_TIMEOUT");
+    int64_t hosts = 1, timeout_s = 0;
+    PQconninfoOption *settings = PQconninfoParse(conninfo, NULL);
+    for (const PQconninfoOption *setting = settings; setting != NULL && setting->keyword != NULL; setting++) {
+        if (setting->val != NULL && strcmp(setting->keyword, "connect_timeout") == 0)
+            given = setting->val;
+        if (setting->val != NULL && strcmp(setting->keyword, "host") == 0)
+            for (const char *at = setting->val; *at != '\0'; at++)
+                hosts += *at == ',';
+    }
+    bool is_limited = given != NULL && pl_num_i64(given, strlen(given), &timeout_s) == PL_NUM_OK && timeout_s > 0 &&
+                      timeout_s < INT32_MAX;
+    PQconninfoFree(settings);
+    return is_limited ? (timeout_s < 2 ? 2 : timeout_s) * hosts * PL_NS_PER_S : FOR_EVER_NS;
 }
 
-PGconn *pgbench_connect(struct pgbench_options *options, struct pl_arena *arena, const char *purpose)
+/* As libpq prints them when nobody asks for anything else. */
+static void print_notice(void *ctx, const PGresult *result)
 {
+    (void)ctx;
+    fputs(PQresultErrorMessage(result), stderr);
+}
+
+/* The words of a refusal as libpq has them on one's screen: without the SQLSTATE ("FATAL:  3D000: "). */
+static void say_no_connection(const struct pl_err *err)
+{
+    const char *state = strstr(err->what, ":  ");
+    while (state != NULL &&
+           (strspn(state + 3, "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ") != 5 || strncmp(state + 8, ": ", 2) != 0))
+        state = strstr(state + 1, ":  ");
+    size_t length = state != NULL ? (size_t)(state + 3 - err->what) : strlen(err->what);
+    pgbench_say(SAY_ERROR, "%.*s%s%s%s", (int)length, err->what, state != NULL ? state + 10 : "",
+                err->code == PL_SERVICE && err->hint[0] != '\0' ? "\n\t" : "", err->code == PL_SERVICE ? err->hint : "");
+    if (err->code != PL_SERVICE && err->hint[0] != '\0')
+        pgbench_say(SAY_HINT, "%s", err->hint);
+}
+
+PGconn *pgbench_connect(struct pgbench_options *options, struct pl_arena *arena, const char *purpose,
+                        const volatile int *stop)
+{
+    static const char no_password[] = "fe_sendauth: no password supplied"; /* libpq never translates it */
     char password[PASSWORD_BYTES];
-    PGconn *conn = try_connect(options->conninfo);
-    if (PQstatus(conn) != CONNECTION_OK && PQconnectionNeedsPassword(conn) && password_ask(password, sizeof password)) {
+    struct pl_err err = {0};
+    PGconn *conn = NULL;
+    int64_t timeout_ns = patience_ns(options->conninfo);
+    enum pl_code code = pgconn_open_unless(options->conninfo, timeout_ns, stop, &conn, &err);
+    if (code == PL_SERVICE && strstr(err.what, no_password) != NULL && password_ask(stop, password, sizeof password)) {
         options->conninfo = with_password(options->conninfo, password, arena);
         explicit_bzero(password, sizeof password);
-        PQfinish(conn);
-        conn = try_connect(options->conninfo);
+        err = (struct pl_err){0};
+        code = pgconn_open_unless(options->conninfo, timeout_ns, stop, &conn, &err);
     }
-    if (PQstatus(conn) == CONNECTION_OK)
+    if (code == PL_OK) {
+        PQsetNoticeReceiver(conn, print_notice, NULL);
         return conn;
-    pgbench_say(SAY_ERROR, "%s", PQerrorMessage(conn));
+    }
+    if (code == PL_INTERRUPTED || *stop != 0)
+        return NULL;
+    say_no_connection(&err);
     pgbench_say(SAY_ERROR, "could not create connection for %s", purpose);
-    PQfinish(conn);
     return NULL;
 }
 
@@ -94,13 +149,17 @@ void pgbench_setup_header(PGconn *conn)
     fflush(stdout);
 }
 
-bool pgbench_setup_look(PGconn *conn, const struct pgbench_options *options, struct dataset_found *ret_found)
+bool pgbench_setup_look(PGconn *conn, const struct pgbench_options *options, const volatile int *stop,
+                        struct dataset_found *ret_found)
 {
     struct pl_err err = {0};
     *ret_found = (struct dataset_found){.scale = options->scale > 0 ? options->scale : 1};
     if (!options->uses_builtin)
         return true;
-    if (dataset_look(conn, ret_found, &err) != PL_OK) {
+    enum pl_code code = dataset_look(conn, stop, ret_found, &err);
+    if (code == PL_INTERRUPTED)
+        return false;
+    if (code != PL_OK) {
         pgbench_say(SAY_ERROR, "%s", err.what);
         if (err.hint[0] != '\0')
             pgbench_say(SAY_HINT, "%s", err.hint);

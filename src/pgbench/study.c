@@ -281,7 +281,7 @@ static void trial_judge(struct trial_row *trial, const struct pgbench_total *tot
 {
     const struct load_result *result = &total->result;
     trial->state = TRIAL_FAILED;
-    if (total->was_interrupted) {
+    if (!pgbench_is_window_whole(total)) {
         trial->state = TRIAL_INTERRUPTED;
         snprintf(why, why_size, "the user stopped the run");
     } else if (result->clients_ended_early > 0) {

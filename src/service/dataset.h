@@ -54,12 +54,13 @@ PL_MUST_CHECK enum pl_code dataset_vacuum(PGconn *conn, bool all, const volatile
 
 /* What a database holds: the scale by counting pgbench_branches (0 when there is no row), and how pgbench_accounts is
  * partitioned. PL_SERVICE when there is none: `what` is pgbench's message with the server's words, of one line or more, and
- * `hint` is pgbench's too when the tables are not there. */
+ * `hint` is pgbench's too when the tables are not there. PL_INTERRUPTED soon after *stop (may be NULL) is not zero. */
 struct dataset_found {
     int64_t scale;
     enum dataset_partitioning partitioning;
     int partitions;
 };
-PL_MUST_CHECK enum pl_code dataset_look(PGconn *conn, struct dataset_found *ret_found, struct pl_err *err);
+PL_MUST_CHECK enum pl_code dataset_look(PGconn *conn, const volatile int *stop, struct dataset_found *ret_found,
+                                        struct pl_err *err);
 
 #endif

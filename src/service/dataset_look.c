@@ -38,12 +38,12 @@ static enum pl_code hint_at_initialization(PGconn *conn, struct pl_err *err)
     return err->code;
 }
 
-static enum pl_code look_at_scale(PGconn *conn, int64_t *ret_scale, struct pl_err *err)
+static enum pl_code look_at_scale(PGconn *conn, const volatile int *stop, int64_t *ret_scale, struct pl_err *err)
 {
     struct pl_err refusal = {0};
     PGresult *result = NULL;
     enum pl_code code =
-        pgquery_run_unless(conn, "select count(*) from pgbench_branches", LOOK_LIMIT_NS, NULL, &result, &refusal);
+        pgquery_run_unless(conn, "select count(*) from pgbench_branches", LOOK_LIMIT_NS, stop, &result, &refusal);
     if (code == PL_OK) {
         const char *count = PQgetvalue(result, 0, 0);
         if (pl_num_i64(count, strlen(count), ret_scale) != PL_NUM_OK)
@@ -78,7 +78,7 @@ static enum pl_code partitions_read(PGconn *conn, const PGresult *result, struct
     return PL_OK;
 }
 
-enum pl_code dataset_look(PGconn *conn, struct dataset_found *ret_found, struct pl_err *err)
+enum pl_code dataset_look(PGconn *conn, const volatile int *stop, struct dataset_found *ret_found, struct pl_err *err)
 {
     static const char query[] = "select p.partstrat, (select pg_catalog.count(*) from pg_catalog.pg_inherits i"
                                 " where i.inhparent = c.oid) from pg_catalog.pg_class c"
@@ -86,9 +86,9 @@ enum pl_code dataset_look(PGconn *conn, struct dataset_found *ret_found, struct 
                                 " where c.oid = pg_catalog.to_regclass('pgbench_accounts')";
     struct dataset_found found = {.partitioning = DATASET_NO_PARTITIONS};
     PGresult *result = NULL;
-    enum pl_code code = look_at_scale(conn, &found.scale, err);
+    enum pl_code code = look_at_scale(conn, stop, &found.scale, err);
     if (code == PL_OK && PQserverVersion(conn) >= PARTITIONS_VERSION) {
-        code = pgquery_run(conn, query, LOOK_LIMIT_NS, &result, err);
+        code = pgquery_run_unless(conn, query, LOOK_LIMIT_NS, stop, &result, err);
         if (code == PL_OK)
             code = partitions_read(conn, result, &found, err);
         PQclear(result);

@@ -1,6 +1,7 @@
 /* When operations are due, open loop. A timetable belongs to one worker of W; together the W timetables make one stream of
  * the asked rate: constant arrivals take every W-th slot (worker w the slots w, w + W, ...), Poisson arrivals are W
- * independent streams of rate / W (their superposition is Poisson). Times do not drift: slot k is computed from k, not from
+ * independent streams of rate / W (their superposition is Poisson; a caller whose workers are to have unequal parts gives
+ * each a rate of its own). Times do not drift: slot k is computed from k, not from
  * slot k - 1. */
 #ifndef PL_STAGE_TIMETABLE_H
 #define PL_STAGE_TIMETABLE_H

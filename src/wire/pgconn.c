@@ -237,8 +237,7 @@ static enum pl_code opener_advance(struct opener *opener, struct pl_err *err)
     return PL_OK;
 }
 
-/* One descriptor per connection: takes what the hard limit allows. */
-static void descriptors_raise(int count)
+void pgconn_descriptors_raise(int count)
 {
     struct rlimit limit;
     rlim_t need = (rlim_t)count + SPARE_DESCRIPTORS;
@@ -268,7 +267,7 @@ enum pl_code pgconn_open_many(const char *conninfo, int count, int at_once, int6
         conns[i] = NULL;
     if (conninfo_check(conninfo, err) != PL_OK)
         return err->code;
-    descriptors_raise(count);
+    pgconn_descriptors_raise(count);
     struct opener opener = {.conninfo = conninfo,
                             .count = count,
                             .at_once = at_once,

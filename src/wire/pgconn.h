@@ -23,6 +23,9 @@ PL_MUST_CHECK enum pl_code pgconn_open_many(const char *conninfo, int count, int
                                             const volatile int *stop, PGconn **conns, int64_t *connect_ns,
                                             struct pl_err *err);
 
+/* Raises the process's soft limit of descriptors, as far as the hard one allows, so that `count` connections have room. */
+void pgconn_descriptors_raise(int count);
+
 /* One connection, blocking for at most timeout_ns. */
 PL_MUST_CHECK enum pl_code pgconn_open(const char *conninfo, int64_t timeout_ns, PGconn **ret_conn, struct pl_err *err);
 

@@ -1,11 +1,17 @@
 #!/usr/bin/env python3
 """`plimsoll pgbench` on a real PostgreSQL: every option, what is printed and by which exit code it ends."""
+import fcntl
 import glob
 import json
 import os
+import pty
 import re
+import select
 import signal
+import socket
 import subprocess
+import termios
+import threading
 import time
 
 from lib import PLIMSOLL, Skip, a_database, expect, main
@@ -370,6 +376,76 @@ def test_an_interrupt_does_not_wait_for_ever(place, postgres):
         out, said = process.communicate(timeout=40)
     expect(process.returncode == 130, f"exit {process.returncode}\n{out}{said}")
     expect(ledger(out)[4] == 2 and processed(out) > 0, out)
+
+
+def test_an_interrupt_after_the_window(place, postgres):
+    script = place.file("s.sql", "SELECT pg_sleep(600 * (:client_id > 0)::int);\n")
+    with a_database(postgres) as server:
+        process = start(place, server, "-n", "-f", script, "-c", "2", "-T", "1", "--study=late.study")
+        await_backends(server, 2)
+        time.sleep(3)
+        process.send_signal(signal.SIGINT)
+        out, said = process.communicate(timeout=40)
+    expect(process.returncode == 130, f"exit {process.returncode}\n{out}{said}")
+    expect("measured window: 1.000 s" in out and "\nthe run was interrupted after the measured window, which is complete: "
+           "transactions under way that were cut off: 1\n" in out, out)
+    page = subprocess.run([PLIMSOLL, "page", "late.study", "--md"], cwd=place.path, capture_output=True, text=True, timeout=60)
+    expect(page.returncode == 0 and "the user stopped the run" not in page.stdout, page.stdout[:2000])
+
+
+class SilentServer:
+    """Takes one connection, answers what it is told to, and then waits."""
+
+    def __init__(self, place, answer):
+        self.socket = socket.socket(socket.AF_UNIX)
+        self.socket.bind(os.path.join(place.path, ".s.PGSQL.5432"))
+        self.socket.listen()
+        self.answer = answer
+        self.asked = threading.Event()
+        self.thread = threading.Thread(target=self.serve, daemon=True)
+        self.thread.start()
+
+    def serve(self):
+        connection, _ = self.socket.accept()
+        connection.recv(8192)
+        connection.sendall(self.answer)
+        self.asked.set()
+        connection.recv(8192)
+        connection.close()
+
+
+def test_an_interrupt_while_connecting(place, postgres):
+    for arguments in (["-i"], ["-n", "-S"]):
+        server = SilentServer(place, b"")
+        process = start(place, None, "-h", place.path, "-U", "postgres", *arguments)
+        expect(server.asked.wait(30), "it did not connect")
+        process.send_signal(signal.SIGINT)
+        out, said = process.communicate(timeout=30)
+        os.unlink(os.path.join(place.path, ".s.PGSQL.5432"))
+        expect((process.returncode, out, said) == (130, "", ""), f"{arguments}: exit {process.returncode}\n{out}{said}")
+
+
+def test_an_interrupt_at_the_password(place, postgres):
+    """The terminal echoes again."""
+    for arguments in (["-i"], ["-n", "-S"]):
+        SilentServer(place, b"R\0\0\0\x08\0\0\0\x03")  # asks for a password
+        master, slave = pty.openpty()
+        process = subprocess.Popen([PLIMSOLL, "pgbench", "-h", place.path, "-U", "postgres", *arguments], cwd=place.path,
+                                   env=environment(place, None), stdin=slave, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                   start_new_session=True, text=True,
+                                   preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0))
+        shown = b""
+        while b"Password: " not in shown:
+            expect(select.select([master], [], [], 30)[0], f"no prompt: {shown}")
+            shown += os.read(master, 1000)
+        expect(not termios.tcgetattr(slave)[3] & termios.ECHO, "the password would be seen")
+        os.write(master, b"\x03")
+        out, said = process.communicate(timeout=30)
+        expect(process.returncode == 130, f"{arguments}: exit {process.returncode}\n{out}{said}")
+        expect(termios.tcgetattr(slave)[3] & termios.ECHO, f"{arguments}: the terminal does not echo")
+        os.close(master)
+        os.close(slave)
+        os.unlink(os.path.join(place.path, ".s.PGSQL.5432"))
 
 
 # ---- files ----

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "fakepg.h"
+#include "load/drv_pg_int.h"
 
 #define BYTES(literal) (literal), sizeof(literal) - 1
 
@@ -372,8 +373,8 @@ static void test_large_rows_are_skipped(void **state)
 static void test_long_errors_are_cut(void **state)
 {
     (void)state;
-    for (size_t text = 440; text < 530; text++) {
-        char body[700], bytes[800];
+    for (size_t text = PG_CARRY_BYTES - 72; text < PG_CARRY_BYTES + 18; text++) {
+        char body[PG_CARRY_BYTES + 188], bytes[PG_CARRY_BYTES + 288];
         struct load_run run;
         size_t length = 0;
         memcpy(body, "SERROR\0VERROR\0C22012\0M", 22);

@@ -2,6 +2,7 @@
  */
 #include "drv_pg_test.h"
 
+#include <endian.h>
 #include <stdio.h>
 
 #define BOUND "2\0\0\0\4"
@@ -347,6 +348,53 @@ static void test_disconnect_after_failed_write(void **state)
     }
 }
 
+/* A text is cut at the border of a character, whoever cuts it: what is kept of a message, or of its text. */
+static void test_errors_are_cut_between_characters(void **state)
+{
+    (void)state;
+    enum { MOST = 4000 };
+    static char body[MOST + 32], bytes[MOST + 64];
+    static const size_t lengths[] = {PG_TEXT_BYTES - 8, PG_CARRY_BYTES - 40, MOST};
+    for (size_t i = 0; i < 3; i++)
+        for (size_t in_pieces = 0; in_pieces < 2; in_pieces++)
+            for (size_t shift = 0; shift < 4; shift++) {
+                struct driven driven;
+                driven_pair(&driven, PLAN_SIMPLE, false, "SELECT 1;\n");
+                size_t at = 7;
+                memcpy(body, "C22012", at);
+                body[at++] = 'M';
+                memset(body + at, 'x', shift);
+                size_t begin = at;
+                at += shift;
+                for (; at - begin < lengths[i]; at += 3)
+                    memcpy(body + at, "\xe2\x82\xac", 3);
+                body[at++] = '\0';
+                body[at++] = '\0';
+                uint32_t length = htobe32((uint32_t)at + 4);
+                bytes[0] = 'E';
+                memcpy(bytes + 1, &length, 4);
+                memcpy(bytes + 5, body, at);
+                memcpy(bytes + 5 + at, READY, 6);
+                struct driver_pg *pg = driver_pg_of(driven.driver);
+                driver_pg_start(&pg->clients[0], PG_STEP);
+                size_t total = at + 5 + 6, piece = in_pieces ? 700 : total;
+                enum pg_progress progress = PG_MORE;
+                for (size_t done = 0; done < total; done += piece) {
+                    size_t carried = pg->clients[0].carry_length, part = total - done < piece ? total - done : piece;
+                    memcpy(pg->in, pg->carries, carried);
+                    memcpy(pg->in + carried, bytes + done, part);
+                    pg->clients[0].carry_length = 0;
+                    progress = driver_pg_bytes(pg, &pg->clients[0], pg->in, carried + part);
+                }
+                assert_int_equal(progress, PG_READY);
+                assert_string_equal(pg->ended.code, "22012");
+                size_t kept = strlen(pg->ended_text);
+                assert_true(kept <= PG_TEXT_BYTES - 1 && kept + 3 > (i == 0 ? lengths[0] : PG_TEXT_BYTES - 3));
+                assert_int_equal((kept - shift) % 3, 0);
+                driven_stop(&driven);
+            }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -361,6 +409,7 @@ int main(void)
         cmocka_unit_test(test_copy_unasked),
         cmocka_unit_test(test_disconnect),
         cmocka_unit_test(test_disconnect_after_failed_write),
+        cmocka_unit_test(test_errors_are_cut_between_characters),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

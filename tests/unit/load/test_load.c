@@ -2,6 +2,7 @@
 #include "load_test.h"
 
 #include <math.h>
+#include <sys/resource.h>
 
 #include "load/recorder_int.h"
 
@@ -158,6 +159,55 @@ static void test_wrong_specs(void **state)
     spec.scripts = &script;
     spec.script_count = 1;
     assert_int_equal(load_new(&spec, &load, &err), PL_LIMIT);
+}
+
+/* Arrivals are drawn one by one: a rate that no worker could keep up with is refused. */
+static void test_rates_that_are_too_high(void **state)
+{
+    (void)state;
+    static const struct {
+        int clients, workers;
+        double rate_per_s;
+        bool is_refused;
+    } cases[] = {{1, 1, 2e6, false}, {1, 1, 2.01e6, true}, {8, 4, 8e6, false}, {8, 4, 8.1e6, true},
+                 {3, 2, 3e6, false}, {3, 2, 3.1e6, true},  {1, 8, 4e6, true},  {16, 16, 1e9, true}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct load_spec spec = open_spec();
+        struct load *load = NULL;
+        struct pl_err err = {0};
+        spec.driver = LOAD_NULL;
+        spec.clients = cases[i].clients;
+        spec.workers = cases[i].workers;
+        spec.rate_per_s = cases[i].rate_per_s;
+        assert_int_equal(load_new(&spec, &load, &err), cases[i].is_refused ? PL_LIMIT : PL_OK);
+        assert_true(!cases[i].is_refused || strstr(err.what, "rate") != NULL);
+        load_free(load);
+    }
+}
+
+/* One descriptor for each client of all workers, also when connections are opened later. */
+static void test_descriptors(void **state)
+{
+    (void)state;
+    struct rlimit before, low, after;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    for (int connect_each = 0; connect_each < 2; connect_each++) {
+        struct load_spec spec = sim_spec();
+        struct load *load;
+        struct pl_err err = {0};
+        spec.driver = LOAD_NULL;
+        spec.clients = 300;
+        spec.workers = 4;
+        spec.connect_each = connect_each;
+        low = (struct rlimit){.rlim_cur = 100, .rlim_max = before.rlim_max};
+        assert_int_equal(setrlimit(RLIMIT_NOFILE, &low), 0);
+        assert_int_equal(load_new(&spec, &load, &err), PL_OK);
+        assert_int_equal(load_connect(load, NULL, &err), PL_OK);
+        assert_int_equal(getrlimit(RLIMIT_NOFILE, &after), 0);
+        assert_true(after.rlim_cur >= 304);
+        load_free(load);
+    }
+    setrlimit(RLIMIT_NOFILE, &before);
 }
 
 static void assert_refused(const struct load_spec *spec)
@@ -394,6 +444,8 @@ int main(void)
         cmocka_unit_test(test_free_at_any_point),
         cmocka_unit_test(test_stop_while_connecting),
         cmocka_unit_test(test_wrong_specs),
+        cmocka_unit_test(test_rates_that_are_too_high),
+        cmocka_unit_test(test_descriptors),
         cmocka_unit_test(test_more_workers_than_clients),
         cmocka_unit_test(test_sink_that_fails),
         cmocka_unit_test(test_glance),

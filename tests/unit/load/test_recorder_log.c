@@ -111,10 +111,31 @@ static void test_hurry(void **state)
     recorder_log_init(&pair.log, true, &pair.hurry);
     assert_int_equal(pthread_create(&thread, NULL, write_operations, &pair), 0);
     pl_clock_sleep_until(pl_clock_ns() + 5 * MS);
-    atomic_store(&pair.hurry, 2);
+    atomic_store(&pair.hurry, RECORDER_ABANDONED);
     pthread_join(thread, NULL);
     assert_true(atomic_load(&pair.ended));
     assert_true(pair.log.wait_ns > 0);
+    recorder_log_release(&pair.log);
+}
+
+/* A load that is to end at once is still listened to: what it logs is not forgotten. */
+static void test_end_at_once(void **state)
+{
+    (void)state;
+    struct pair pair = {.count = 300000};
+    pthread_t thread;
+    bool ended;
+    int64_t next = 0;
+    recorder_log_init(&pair.log, true, &pair.hurry);
+    atomic_store(&pair.hurry, 2);
+    assert_int_equal(pthread_create(&thread, NULL, write_operations, &pair), 0);
+    do {
+        pl_clock_sleep_until(pl_clock_ns() + MS);
+        ended = atomic_load(&pair.ended);
+        next = take_all(&pair.log, next);
+    } while (!ended);
+    pthread_join(thread, NULL);
+    assert_int_equal(next, pair.count);
     recorder_log_release(&pair.log);
 }
 
@@ -192,8 +213,13 @@ static void test_notices_of_a_thread(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_chunks), cmocka_unit_test(test_not_wanted), cmocka_unit_test(test_slow_conductor),
-        cmocka_unit_test(test_hurry),  cmocka_unit_test(test_notices),    cmocka_unit_test(test_notices_of_a_thread),
+        cmocka_unit_test(test_chunks),
+        cmocka_unit_test(test_not_wanted),
+        cmocka_unit_test(test_slow_conductor),
+        cmocka_unit_test(test_end_at_once),
+        cmocka_unit_test(test_hurry),
+        cmocka_unit_test(test_notices),
+        cmocka_unit_test(test_notices_of_a_thread),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

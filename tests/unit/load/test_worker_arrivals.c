@@ -177,11 +177,160 @@ static void test_nobody_left(void **state)
         }
 }
 
+static struct load *flooded;
+
+/* The world stands still for a thousand seconds, and before it goes on somebody says stop. */
+static int64_t now_stalls(struct driver *driver)
+{
+    struct fake *fake = fake_of(driver);
+    if (fake->now_ns >= START_NS + MS && fake->now_ns < START_NS + SEC) {
+        load_stop(flooded);
+        fake->now_ns += 1000 * SEC;
+    }
+    return fake->now_ns;
+}
+
+static enum pl_code stop_at_skipped(void *ctx, int worker, const struct operation *operations, size_t count,
+                                    struct pl_err *err)
+{
+    (void)ctx, (void)worker, (void)err;
+    for (size_t i = 0; i < count; i++)
+        if (operations[i].end == OPERATION_SKIPPED)
+            load_stop(flooded);
+    return PL_OK;
+}
+
+static void run_flooded(const struct load_spec *spec, struct load_run *run)
+{
+    *run = (struct load_run){0};
+    memory_sink_init(&run->memory);
+    struct sink sink = memory_sink(&run->memory);
+    sink.operations = spec->log_operations ? stop_at_skipped : NULL;
+    assert_int_equal(load_new_with(spec, fake_new, &flooded, &run->err), PL_OK);
+    assert_int_equal(load_connect(flooded, NULL, &run->err), PL_OK);
+    load_start(flooded, START_NS);
+    do {
+        assert_int_equal(load_poll(flooded, 7, &sink, &run->glance, &run->err), PL_OK);
+        sched_yield();
+    } while (!run->glance.ended);
+    assert_int_equal(load_finish(flooded, 7, &sink, &run->result, &run->err), PL_OK);
+    load_free(flooded);
+    load_run_check(run);
+}
+
+/* Two thousand millions are due, but whoever counts them hears that the load is to stop: it ends with those counted. */
+static void test_stop_while_counting(void **state)
+{
+    (void)state;
+    for (int poisson = 0; poisson < 2; poisson++) {
+        struct fake_scripts scripts;
+        struct load_spec spec = open_one(&scripts, 2e6);
+        struct load_run run;
+        spec.log_operations = false;
+        spec.arrivals = poisson ? PLAN_POISSON : PLAN_CONSTANT;
+        spec.measure_ns = 1000 * SEC;
+        struct driver_ops stalls = fake_ops;
+        stalls.now = now_stalls;
+        fake_world.ops = &stalls;
+        run_flooded(&spec, &run);
+        assert_in_range(run.result.total.due, 1, 1000000);
+        assert_int_equal(run.result.total.never_started, run.result.total.due - run.result.total.completed);
+        assert_close((double)run.result.window_ns, (double)run.result.total.due * 500, 0.1, 0);
+        load_run_release(&run);
+        fake_forget();
+        pl_arena_free(scripts.arena);
+    }
+}
+
+/* The same of whoever skips what is too late. */
+static void test_stop_while_skipping(void **state)
+{
+    (void)state;
+    struct fake_scripts scripts;
+    struct load_spec spec = open_one(&scripts, 1e6);
+    struct load_run run;
+    spec.latency_limit_ns = MS;
+    delay_ns = 5 * SEC;
+    spec.measure_ns = 10 * SEC;
+    fake_world.decide = be_slow;
+    run_flooded(&spec, &run);
+    /* no more than what the log holds before somebody takes it, and a look's worth */
+    assert_in_range(run.result.total.skipped, 1, (RECORDER_CHUNKS + 8) * RECORDER_CHUNK_OPERATIONS);
+    assert_in_range(run.result.total.never_started, 4000000, 6000000);
+    load_run_release(&run);
+    fake_forget();
+    pl_arena_free(scripts.arena);
+}
+
+/* What was never started is counted in its own script and phase. */
+static void test_never_started(void **state)
+{
+    (void)state;
+    struct fake_scripts scripts;
+    struct load_spec spec = open_one(&scripts, 10000);
+    struct fake_run *fake = fake_run_new();
+    fake_script(&scripts, 3, "SELECT 2;\n");
+    spec.script_count = 2;
+    spec.warm_up_ns = SEC;
+    spec.measure_ns = 2 * SEC;
+    spec.at_end = LOAD_STOP_AT_END;
+    spec.arrivals = PLAN_POISSON;
+    delay_ns = 2800 * MS;
+    fake_world.decide = be_slow;
+    fake_run(&spec, fake_new, fake);
+    for (int half = 0; half < 2; half++)
+        for (int s = 0; s < 2; s++) {
+            struct ledger sum = load_run_sum(&fake->run, half ? PHASE_MEASURE : PHASE_WARM_UP, s, -1, 's', NULL);
+            assert_close((double)sum.due, (half ? 20000 : 10000) * (s == 0 ? 0.25 : 0.75), 0.1, 0);
+            assert_int_equal(sum.never_started, sum.due - sum.completed);
+        }
+    assert_int_equal(fake->run.result.total.completed, 2);
+    fake_run_release(fake);
+    pl_arena_free(scripts.arena);
+}
+
+/* Each worker has a share of the rate as large as its share of the clients, so that each's part lasts equally long. */
+static void test_shares_of_the_rate(void **state)
+{
+    (void)state;
+    enum { CLIENTS = 5, WORKERS = 4, EACH = 20000 }; /* 2, 1, 1, 1 */
+    struct fake_scripts scripts;
+    struct load_spec spec = open_one(&scripts, 50000);
+    struct fake_run *fake = fake_run_new();
+    int64_t last_due_ns[WORKERS] = {0};
+    spec.clients = CLIENTS;
+    spec.workers = WORKERS;
+    spec.arrivals = PLAN_POISSON;
+    spec.operations_per_client = EACH;
+    spec.measure_ns = 0;
+    delay_ns = 1000;
+    fake_world.decide = be_slow;
+    fake_run(&spec, fake_new, fake);
+    assert_int_equal(fake->operation_count, CLIENTS * EACH);
+    for (size_t i = 0; i < fake->operation_count; i++) {
+        const struct operation *operation = &fake->operations[i];
+        int worker = operation->client < 2 ? 0 : operation->client - 1;
+        if (operation->due_ns > last_due_ns[worker])
+            last_due_ns[worker] = operation->due_ns;
+    }
+    for (int w = 0; w < WORKERS; w++) /* 2 s; the standard deviation is below 1 % */
+        assert_close((double)(last_due_ns[w] - START_NS), 2e9, 0.05, 0);
+    fake_run_release(fake);
+    pl_arena_free(scripts.arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_skipping_is_exact),     cmocka_unit_test(test_a_flood),     cmocka_unit_test(test_at_end),
-        cmocka_unit_test(test_operations_per_client), cmocka_unit_test(test_nobody_left),
+        cmocka_unit_test(test_skipping_is_exact),
+        cmocka_unit_test(test_a_flood),
+        cmocka_unit_test(test_at_end),
+        cmocka_unit_test(test_operations_per_client),
+        cmocka_unit_test(test_nobody_left),
+        cmocka_unit_test(test_stop_while_counting),
+        cmocka_unit_test(test_stop_while_skipping),
+        cmocka_unit_test(test_never_started),
+        cmocka_unit_test(test_shares_of_the_rate),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -284,6 +284,80 @@ static void test_lost_without_a_step(void **state)
     pl_arena_free(scripts.arena);
 }
 
+static void outlast(struct fake *fake, int client, const struct step *step, const struct value *vars,
+                    struct fake_answer *answer)
+{
+    (void)step, (void)vars;
+    answer->delay_ns = client == 0 && fake->now_ns >= START_NS + 990 * MS ? 500 * MS : answer->delay_ns;
+}
+
+/* While the others are waited for at the end: nobody misses a client that had nothing to do any more. */
+static void test_lost_in_the_drain(void **state)
+{
+    (void)state;
+    for (int open_loop = 0; open_loop < 2; open_loop++)
+        for (int stop = 0; stop < 2; stop++) {
+            struct fake_scripts scripts;
+            struct fake_run *fake = fake_run_new();
+            fake_scripts_init(&scripts);
+            fake_script(&scripts, 1, "SELECT 1;\n");
+            struct load_spec spec = fake_spec(&scripts);
+            spec.open_loop = open_loop;
+            spec.rate_per_s = 100;
+            spec.at_end = stop ? LOAD_STOP_AT_END : LOAD_START_LATE;
+            spec.stop_on_lost_client = true;
+            fake_world.decide = outlast;
+            fake_world.lost_client = 2;
+            fake_world.lost_at_ns = START_NS + SEC + 100 * MS;
+            fake_run(&spec, fake_new, fake);
+            assert_true(fake_world.fakes[0]->clients == NULL || fake->run.result.drain_end_ns > fake_world.lost_at_ns);
+            assert_int_equal(fake->run.result.clients_lost, 0);
+            assert_int_equal(fake->run.result.clients_ended_early, 0);
+            assert_int_equal(fake->notice_count, 0);
+            assert_int_equal(fake->run.result.total.unfinished, 0);
+            fake_run_release(fake);
+            pl_arena_free(scripts.arena);
+        }
+}
+
+static char long_text[LOAD_NOTICE_TEXT_BYTES + 3];
+
+static void fail_at_length(struct fake *fake, int client, const struct step *step, const struct value *vars,
+                           struct fake_answer *answer)
+{
+    (void)fake, (void)client, (void)step, (void)vars;
+    fail_with(answer, "40001");
+    answer->text = long_text;
+}
+
+/* Each says whose client it is, and long texts are told as far as whole characters go. */
+static void test_what_notices_say(void **state)
+{
+    (void)state;
+    struct fake_scripts scripts;
+    struct load_spec spec = counting_spec(&scripts);
+    struct fake_run *fake = fake_run_new();
+    spec.clients = 5;
+    spec.workers = 3; /* 2, 2, 1 */
+    spec.operations_per_client = 1;
+    spec.measure_ns = 0;
+    spec.max_tries = 2;
+    spec.tell_failures = true;
+    memset(long_text, 'x', sizeof long_text);
+    memcpy(long_text + LOAD_NOTICE_TEXT_BYTES - 2, "\xc3\xa9", 3);
+    fake_world.decide = fail_at_length;
+    fake_run(&spec, fake_new, fake);
+    assert_int_equal(fake->notice_count, 10);
+    for (size_t i = 0; i < fake->notice_count; i++) {
+        const struct load_notice *notice = &fake->notices[i];
+        assert_int_equal(notice->worker, notice->client / 2);
+        assert_int_equal(strlen(notice->text), LOAD_NOTICE_TEXT_BYTES - 2);
+        assert_false(notice->while_connecting);
+    }
+    fake_run_release(fake);
+    pl_arena_free(scripts.arena);
+}
+
 static void test_stop_on_lost_client(void **state)
 {
     (void)state;
@@ -403,7 +477,7 @@ static void test_connections_refused(void **state)
         assert_int_equal(fake->connects, fake->run.result.total.completed);
         assert_int_equal(fake_calls('d'), fake->run.result.total.completed); /* what was refused is closed */
         for (size_t i = 0; i < fake->notice_count; i++)
-            assert_true(fake->notices[i].step == -1 && fake->notices[i].is_lost);
+            assert_true(fake->notices[i].step == -1 && fake->notices[i].is_lost && fake->notices[i].while_connecting);
         check_pauses(fake_world.fakes[0]);
         for (size_t i = 0; i < fake->operation_count; i++)
             assert_true((fake->operations[i].end == OPERATION_FAILED) == (fake->operations[i].sent_ns == 0));
@@ -513,6 +587,8 @@ int main(void)
         cmocka_unit_test(test_policies),
         cmocka_unit_test(test_faults_of_scripts),
         cmocka_unit_test(test_lost_without_a_step),
+        cmocka_unit_test(test_lost_in_the_drain),
+        cmocka_unit_test(test_what_notices_say),
         cmocka_unit_test(test_stop_on_lost_client),
         cmocka_unit_test(test_connect_each),
         cmocka_unit_test(test_connections_refused),

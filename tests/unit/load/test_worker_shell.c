@@ -1,8 +1,11 @@
 /* \shell and \setshell. */
 #include "fake_driver.h"
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "load/worker_int.h"
 
@@ -64,6 +67,23 @@ static void test_setshell(void **state)
     check("\\setshell x echo 3; exit 1", "echo: shell command failed", 0);
     /* more than is kept, and more than a pipe holds */
     check("\\setshell x echo 5; seq 1 100000", NULL, 5);
+}
+
+/* What stays in the background, with the output open, is not waited for: here it waits for us. */
+static void test_background(void **state)
+{
+    (void)state;
+    char directory[] = "/tmp/test_worker_shell.XXXXXX", fifo[64], text[128];
+    assert_non_null(mkdtemp(directory));
+    snprintf(fifo, sizeof fifo, "%s/fifo", directory);
+    assert_int_equal(mkfifo(fifo, 0600), 0);
+    snprintf(text, sizeof text, "\\setshell x cat %s & echo 7", fifo);
+    check(text, NULL, 7);
+    int fd = open(fifo, O_WRONLY | O_CLOEXEC);
+    assert_true(fd >= 0);
+    close(fd);
+    unlink(fifo);
+    rmdir(directory);
 }
 
 /* The worker's mask and what the tool ignores are not the command's. (Signals 32 and 33 are the C library's own.) */
@@ -147,11 +167,9 @@ static void test_nothing_but_the_shell(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_shell),
-        cmocka_unit_test(test_setshell),
-        cmocka_unit_test(test_default_signals),
-        cmocka_unit_test(test_in_a_load),
-        cmocka_unit_test(test_nothing_but_the_shell),
+        cmocka_unit_test(test_shell),      cmocka_unit_test(test_setshell),
+        cmocka_unit_test(test_background), cmocka_unit_test(test_default_signals),
+        cmocka_unit_test(test_in_a_load),  cmocka_unit_test(test_nothing_but_the_shell),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -115,6 +115,8 @@ static void test_pipelines_that_are_wrong(void **state)
     assert_string_equal(fault_of("\\startpipeline\nSELECT 1;\n", PLAN_EXTENDED), "the script ended with a pipeline open");
 }
 
+static int pipeline_case;
+
 /* The command that the driver blames is the one that has failed, and it is tried again from the start. */
 static void fail_second_queued(struct fake *fake, int client, const struct step *step, const struct value *vars,
                                struct fake_answer *answer)
@@ -153,6 +155,56 @@ static void test_pipelines_that_fail(void **state)
     assert_int_equal(fake->run.result.clients_ended_early, 0); /* the pipeline had ended */
     fake_run_release(fake);
     pl_arena_free(scripts.arena);
+}
+
+enum { UNKNOWN = 1, REFUSED, LOST };
+
+/* SELECT 2 is to blame, or nobody knows, or nothing of it was sent, or the connection goes. */
+static void fail_somehow(struct fake *fake, int client, const struct step *step, const struct value *vars,
+                         struct fake_answer *answer)
+{
+    (void)vars, (void)client;
+    if (step->kind != STEP_END_PIPELINE)
+        return;
+    *answer = (struct fake_answer){.delay_ns = MS,
+                                   .outcome = pipeline_case == LOST ? DRIVER_LOST : DRIVER_ERROR,
+                                   .is_script_fault = pipeline_case == REFUSED,
+                                   .code = "23505",
+                                   .text = "no",
+                                   .fault_step = pipeline_case == UNKNOWN || pipeline_case == LOST
+                                                     ? NULL
+                                                     : &fake->setup.spec->scripts[0].program->steps[3]};
+}
+
+/* Each command is counted once: as failed when it is blamed, as completed when it is known to have been answered. */
+static void test_pipelines_count_once(void **state)
+{
+    (void)state;
+    static const int64_t completed[][6] = {/* \startpipeline, SELECT 1, \syncpipeline, SELECT 2, SELECT 3, \endpipeline */
+                                           [0] = {4, 4, 4, 0, 0, 0},
+                                           [UNKNOWN] = {4, 0, 0, 0, 0, 0},
+                                           [REFUSED] = {4, 0, 0, 0, 0, 0},
+                                           [LOST] = {4, 0, 0, 0, 0, 0}};
+    for (pipeline_case = 0; pipeline_case <= LOST; pipeline_case++) {
+        struct fake_scripts scripts;
+        struct fake_run *fake = fake_run_new();
+        fake_scripts_init(&scripts);
+        fake_script(&scripts, 1, "\\startpipeline\nSELECT 1;\n\\syncpipeline\nSELECT 2;\nSELECT 3;\n\\endpipeline\n");
+        struct load_spec spec = fake_spec(&scripts);
+        spec.every_step = true;
+        spec.operations_per_client = 1;
+        spec.measure_ns = 0;
+        fake_world.decide = fail_somehow;
+        fake_run(&spec, fake_new, fake);
+        int blamed = pipeline_case == UNKNOWN || pipeline_case == LOST ? 5 : 3;
+        for (int step = 0; step < 6; step++) {
+            struct ledger sum = load_run_sum(&fake->run, PHASE_COUNT, 0, step, 's', NULL);
+            assert_int_equal(sum.completed, completed[pipeline_case][step]);
+            assert_int_equal(sum.failed, step == blamed ? 4 : 0);
+        }
+        fake_run_release(fake);
+        pl_arena_free(scripts.arena);
+    }
 }
 
 /* A driver without pipelines is given each command. */
@@ -259,6 +311,7 @@ int main(void)
         cmocka_unit_test(test_pipelines),
         cmocka_unit_test(test_pipelines_that_are_wrong),
         cmocka_unit_test(test_pipelines_that_fail),
+        cmocka_unit_test(test_pipelines_count_once),
         cmocka_unit_test(test_no_pipelines_in_the_driver),
         cmocka_unit_test(test_sleeps_in_order),
         cmocka_unit_test(test_long_sleeps),

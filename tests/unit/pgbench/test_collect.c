@@ -108,15 +108,46 @@ static void test_covered(void **state)
     struct pgbench_total total;
     pgbench_total_init(&total, &options);
     totals_clock(&total, 10000, 0);
+    options.duration_s = 10;
     assert_close(pgbench_covered_frac(&total), 1, 0, 0);
     pgbench_total_client_ended(&total, 6 * PL_NS_PER_S); /* of four: half of its time is lost */
     assert_close(pgbench_covered_frac(&total), 0.875, 1e-12, 0);
     pgbench_total_client_ended(&total, 1 * PL_NS_PER_S);
     assert_close(pgbench_covered_frac(&total), 0.625, 1e-12, 0);
     assert_int_equal(total.first_ended_ns, PL_NS_PER_S);
-    assert_int_equal(total.last_ended_ns, 6 * PL_NS_PER_S);
-    total.result.window_ns = 0;
-    assert_close(pgbench_covered_frac(&total), 0, 0, 0);
+    pgbench_total_client_ended(&total, 300 * PL_NS_PER_S); /* after the window: nothing of its time is lost */
+    assert_close(pgbench_covered_frac(&total), 0.625, 1e-12, 0);
+    options.duration_s = 20; /* asked for; with nobody left the window ended after 10 */
+    assert_close(pgbench_covered_frac(&total), 1 - (15 + 20) / 80., 1e-12, 0);
+    total.was_interrupted = true;
+    assert_close(pgbench_covered_frac(&total), 0.625, 1e-12, 0);
+    options.duration_s = 0;
+    options.transactions = 100;
+    total.whole.ledger.completed = 90;
+    total.whole.ledger.failed = 10;
+    assert_close(pgbench_covered_frac(&total), 0.25, 1e-12, 0);
+    pgbench_total_release(&total);
+}
+
+/* An interruption after the end of the window takes nothing from it. */
+static void test_window_whole(void **state)
+{
+    (void)state;
+    struct pgbench_script scripts[2];
+    struct pgbench_options options = totals_options(scripts);
+    struct pgbench_total total;
+    pgbench_total_init(&total, &options);
+    totals_clock(&total, 3000, 0);
+    assert_true(pgbench_is_window_whole(&total));
+    total.was_interrupted = true; /* 4 clients, 10 transactions each */
+    totals_add(&total, &(struct totals_slice){.step = -1, .ledger = {.due = 39, .completed = 38, .failed = 1}});
+    assert_false(pgbench_is_window_whole(&total));
+    totals_add(&total, &(struct totals_slice){.step = -1, .ledger = {.due = 1, .completed = 1}});
+    assert_true(pgbench_is_window_whole(&total));
+    options.duration_s = 4;
+    assert_false(pgbench_is_window_whole(&total));
+    options.duration_s = 3;
+    assert_true(pgbench_is_window_whole(&total));
     pgbench_total_release(&total);
 }
 
@@ -164,7 +195,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sums),    cmocka_unit_test(test_without_commands), cmocka_unit_test(test_tps),
-        cmocka_unit_test(test_covered), cmocka_unit_test(test_client_bound),
+        cmocka_unit_test(test_covered), cmocka_unit_test(test_window_whole),     cmocka_unit_test(test_client_bound),
     };
     return cmocka_run_group_tests_name("collect", tests, NULL, NULL);
 }

@@ -36,6 +36,14 @@ static void test_commands(void **state)
         {"host=h dbname='a b' password=s3cret", "'dbname='\\''a b'\\'' host=h'"},
         {"postgresql://me@h/db", "postgresql://me@h/db"}, /* nothing to hide */
         {"postgresql://me:s3cret@[bad/db", "postgresql://..."},
+        {"postgresql://me:pa@s3cret@h/db", "postgresql://..."}, /* read as the host s3cret@h */
+        /* every spelling that getopt_long takes */
+        {"--db=postgresql://me:s3cret@h/db", "'--db=user=me dbname=db host=h'"},
+        {"-nSdpostgresql://me:s3cret@h/db", "'-nSduser=me dbname=db host=h'"},
+        {"-nSdhost = h password = 's3 cret'", "-nSdhost=h"},
+        {"host = h  password = 's3 cret' sslpassword=x", "host=h"},
+        {"-ndhost=h password='s3cret", "-nd..."}, /* no end of the quotes */
+        {"--dbnam=password=s3cret", "--dbnam="},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char name[] = "pgbench";
@@ -45,8 +53,25 @@ static void test_commands(void **state)
     }
 }
 
+/* Behind an option of its own, and behind "--". */
+static void test_words(void **state)
+{
+    struct outputs *outputs = *state;
+    char name[] = "pgbench", bundle[] = "-nSd", abbreviated[] = "--dbn", end[] = "--", clients[] = "-c",
+         uri[] = "postgresql://me:s3cret@/postgres?host=h", bad[] = "password=s3cret junk", variable[] = "-Dx=1";
+    char *lines[][6] = {{name, bundle, uri, variable}, {name, abbreviated, uri, variable}, {name, variable, end, uri}};
+    const char *const wanted[] = {"pgbench -nSd 'user=me dbname=postgres host=h' -Dx=1",
+                                  "pgbench --dbn 'user=me dbname=postgres host=h' -Dx=1",
+                                  "pgbench -Dx=1 -- 'user=me dbname=postgres host=h'"};
+    for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++)
+        assert_string_equal(pgbench_command_public(4, lines[i], outputs->arena), wanted[i]);
+    char *unreadable[] = {name, bundle, bad, clients, NULL};
+    assert_string_equal(pgbench_command_public(4, unreadable, outputs->arena), "pgbench -nSd ... -c");
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {OUTPUTS_TEST(test_public_settings), OUTPUTS_TEST(test_commands)};
+    const struct CMUnitTest tests[] = {OUTPUTS_TEST(test_public_settings), OUTPUTS_TEST(test_commands),
+                                       OUTPUTS_TEST(test_words)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

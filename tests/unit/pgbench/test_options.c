@@ -116,6 +116,9 @@ static const struct {
     {"--aggregate-interval=x -l", ERR "invalid value \"x\" for option --aggregate-interval\n"},
     {"-c 2 -t 9223372036854775807",
      ERR "2 clients with 9223372036854775807 transactions each are more than can be counted\n"},
+    /* files */
+    {"--json=", ERR "--json needs the name of a file\n"},
+    {"--json=r --hdr=h --study=r", ERR "--json and --study name the same file: \"r\"\n"},
     /* other numbers */
     {"-R 0", ERR "invalid rate limit: \"0\"\n"},
     {"-R -1", ERR "invalid rate limit: \"-1\"\n"},

@@ -115,6 +115,13 @@ static void test_bad(void **state)
     assert_int_equal(exit_code, 1);
     assert_non_null(strstr(printed.text, "pgbench: error: missing \"=\" after \"nonsense\""));
     assert_non_null(strstr(printed.text, "pgbench: error: could not create connection for setup\n"));
+    /* libpq's words quote what it could not read */
+    static const char *const secret[] = {"'host=a password=my s3cret'", "postgresql://u:s3cret@[bad/db"};
+    for (size_t i = 0; i < sizeof secret / sizeof secret[0]; i++) {
+        assert_false(line_parse(secret[i], arena, &options, &printed, &exit_code));
+        assert_null(strstr(printed.text, "s3cret"));
+        assert_non_null(strstr(printed.text, "cannot be read\n"));
+    }
     pl_arena_free(arena);
 }
 

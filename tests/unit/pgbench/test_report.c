@@ -349,6 +349,59 @@ static void test_contention(void **state)
     pl_free(made);
 }
 
+/* What is printed below pgbench's lines. */
+static void assert_told(const struct pgbench_total *total, const char *line, bool is_told)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    pgbench_report_own(out, total);
+    fclose(out);
+    if ((strstr(text, line) != NULL) != is_told)
+        fail_msg("\"%s\" should%s be in\n%s", line, is_told ? "" : " not", text);
+    free(text);
+}
+
+/* A rate that was not offered is told beside the asked one, from 2 % on. */
+static void test_offered_rate(void **state)
+{
+    (void)state;
+    struct made *made = made_new();
+    made->options.duration_s = 2;
+    made->options.rate_per_s = 500;
+    made_begin(made);
+    totals_clock(&made->total, 2000, 0);
+    made->total.whole.ledger.due = 1020;
+    assert_told(&made->total, "\nrate:", false);
+    made->total.whole.ledger.due = 1021;
+    assert_told(&made->total, "\nrate: 500.0/s were asked for, 510.5/s were offered (1021 due in 2.000 s)\n", true);
+    made->total.whole.ledger.due = 979;
+    assert_told(&made->total, "\nrate: 500.0/s were asked for, 489.5/s were offered (979 due in 2.000 s)\n", true);
+    made->options.rate_per_s = 0;
+    assert_told(&made->total, "\nrate:", false);
+    pgbench_total_release(&made->total);
+    hist_release(&made->connect);
+    pl_free(made);
+}
+
+static void test_interrupted_after_the_window(void **state)
+{
+    (void)state;
+    struct made *made = made_new();
+    made->options.duration_s = 2;
+    made_begin(made);
+    totals_clock(&made->total, 2000, 0);
+    made->total.was_interrupted = true;
+    made->total.whole.ledger = (struct ledger){.due = 9, .completed = 2, .unfinished = 7, .never_started = 4};
+    assert_told(&made->total, "window, which is complete: transactions under way that were cut off: 3\n", true);
+    assert_told(&made->total, "the figures cover that time", false);
+    made->options.duration_s = 3;
+    assert_told(&made->total, "the run was interrupted after 2.000 s: the figures cover that time\n", true);
+    pgbench_total_release(&made->total);
+    hist_release(&made->connect);
+    pl_free(made);
+}
+
 /* Half a sentence for every way to complete nothing. */
 static void test_why_nothing(void **state)
 {
@@ -386,14 +439,23 @@ static void test_why_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_plain),       cmocka_unit_test(test_one_transaction),
-        cmocka_unit_test(test_commands),    cmocka_unit_test(test_overload),
-        cmocka_unit_test(test_retries),     cmocka_unit_test(test_scripts),
-        cmocka_unit_test(test_connect),     cmocka_unit_test(test_script_of_weight_zero),
-        cmocka_unit_test(test_ended_early), cmocka_unit_test(test_nothing),
-        cmocka_unit_test(test_all_failed),  cmocka_unit_test(test_interrupted),
-        cmocka_unit_test(test_why_nothing), cmocka_unit_test(test_repeated_commits),
+        cmocka_unit_test(test_plain),
+        cmocka_unit_test(test_one_transaction),
+        cmocka_unit_test(test_commands),
+        cmocka_unit_test(test_overload),
+        cmocka_unit_test(test_retries),
+        cmocka_unit_test(test_scripts),
+        cmocka_unit_test(test_connect),
+        cmocka_unit_test(test_script_of_weight_zero),
+        cmocka_unit_test(test_ended_early),
+        cmocka_unit_test(test_nothing),
+        cmocka_unit_test(test_all_failed),
+        cmocka_unit_test(test_interrupted),
+        cmocka_unit_test(test_why_nothing),
+        cmocka_unit_test(test_repeated_commits),
         cmocka_unit_test(test_contention),
+        cmocka_unit_test(test_offered_rate),
+        cmocka_unit_test(test_interrupted_after_the_window),
     };
     return cmocka_run_group_tests_name("report", tests, NULL, NULL);
 }

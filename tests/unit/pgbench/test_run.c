@@ -206,6 +206,55 @@ static void test_full_disk(void **state)
     assert_has(fixture.out.text, "transactions due: ");
 }
 
+/* Neighbouring clients share a thread; the first one has one more. */
+static void test_abort_names_the_thread(void **state)
+{
+    (void)state;
+    pgserver_or_skip(fixture.server);
+    char script[128], line[256];
+    snprintf(script, sizeof script, "%s/third.sql", fixture.folder);
+    file_put(script, "\\if :client_id = 2\nSELECT 1 / 0;\n\\else\nSELECT 1;\n\\endif\n");
+    snprintf(line, sizeof line, "-n -f %s -c 5 -j 2 -T 600 --exit-on-abort", script);
+    assert_int_equal(run(line), 2);
+    assert_has(fixture.err.text, "client 2 script 0 aborted in command 1");
+    assert_has(fixture.err.text, "pgbench: error: Run was aborted due to an error in thread 0\n");
+}
+
+static void test_debug_prints(void **state)
+{
+    (void)state;
+    pgserver_or_skip(fixture.server);
+    char script[128], line[256];
+    snprintf(script, sizeof script, "%s/debug.sql", fixture.folder);
+    file_put(script, "\\set x debug(2)\nSELECT :x;\n\\set y debug(0.5 + :x)\n");
+    snprintf(line, sizeof line, "-n -f %s -t 1", script);
+    assert_int_equal(run(line), 0);
+    assert_string_equal(fixture.err.text, "debug(script=0,command=1): int 2\ndebug(script=0,command=3): double 2.5\n");
+}
+
+/* Only when each command is recorded there is a limit, and it is said what to leave out. */
+static void test_long_scripts(void **state)
+{
+    (void)state;
+    pgserver_or_skip(fixture.server);
+    enum { COMMANDS = 3000, LINE_BYTES = 10 };
+    char script[128], line[512], *text = pl_new(COMMANDS * LINE_BYTES + 1, 1), *at = text;
+    for (int i = 0; i < COMMANDS; i++)
+        at = mempcpy(at, "SELECT 1;\n", LINE_BYTES);
+    snprintf(script, sizeof script, "%s/long.sql", fixture.folder);
+    file_put(script, text);
+    pl_free(text);
+    snprintf(line, sizeof line, "-n -f %s -t 1", script);
+    assert_int_equal(run(line), 0);
+    assert_has(fixture.out.text, "number of transactions actually processed: 1/1\n");
+    int length = snprintf(line, sizeof line, "-n -r -c 64 -j 64 -t 1");
+    for (int i = 0; i < 4; i++)
+        length += snprintf(line + length, sizeof line - (size_t)length, " -f %s", script);
+    assert_int_equal(run(line), 1);
+    assert_has(fixture.err.text, "are too many for 64 workers");
+    assert_has(fixture.err.text, "\nWithout --report-per-command there is no limit.\n");
+}
+
 static void test_no_server(void **state)
 {
     (void)state;
@@ -221,9 +270,15 @@ static void test_no_server(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_exit_codes),      cmocka_unit_test(test_scripts_keep_their_places),
-        cmocka_unit_test(test_commands_add_up), cmocka_unit_test(test_abort_leaves_whole_logs),
-        cmocka_unit_test(test_full_disk),       cmocka_unit_test(test_no_server),
+        cmocka_unit_test(test_exit_codes),
+        cmocka_unit_test(test_scripts_keep_their_places),
+        cmocka_unit_test(test_commands_add_up),
+        cmocka_unit_test(test_abort_leaves_whole_logs),
+        cmocka_unit_test(test_full_disk),
+        cmocka_unit_test(test_no_server),
+        cmocka_unit_test(test_abort_names_the_thread),
+        cmocka_unit_test(test_debug_prints),
+        cmocka_unit_test(test_long_scripts),
     };
     return cmocka_run_group_tests_name("run", tests, setup, teardown);
 }

@@ -35,7 +35,10 @@ static const struct {
     {{ENDED, .step = 1, .is_lost = true, .code = "CLOSED", .text = "the server closed the connection"},
      E "client 3 aborted in command 1 (SQL) of script 1; perhaps the backend died while processing: the server closed the "
        "connection\n"},
-    {{ENDED, .step = -1, .is_lost = true, .code = "53300", .text = "sorry, too many clients already"},
+    {{ENDED, .step = -1, .is_lost = true, .code = "57P01", .text = "terminating connection"},
+     E "client 3 aborted: the server closed its connection while it was idle: FATAL:  terminating connection\n"},
+    {{ENDED, .step = -1, .is_lost = true, .while_connecting = true, .code = "53300",
+      .text = "sorry, too many clients already"},
      E "FATAL:  sorry, too many clients already\n" E "client 3 aborted while establishing connection\n"},
     {{ENDED, .step = 0, .code = "SCRIPT", .text = "division by zero"},
      E "division by zero\n" E "client 3 aborted in command 0 (set) of script 1; evaluation of meta-command failed\n"},
@@ -120,8 +123,28 @@ static void test_tries(void **state)
     assert_string_equal(printed_end(&printed, stderr), wanted);
 }
 
+/* One line for each call, with the place of the command. */
+static void test_debug(void **state)
+{
+    (void)state;
+    static struct printed printed;
+    static const struct program other = {.name = "o"};
+    struct pgbench_script of[2] = {{.program = &other}, {.program = &program}};
+    struct pgbench_options options = {.scripts = of, .script_count = 2};
+    printed_begin(&printed, stderr);
+    pgbench_debug_say(&options, &program, &steps[2], &(struct value){.type = VALUE_INT, .i = INT64_MIN});
+    pgbench_debug_say(&options, &other, &steps[0], &(struct value){.type = VALUE_BOOL, .b = true});
+    pgbench_debug_say(&options, &program, &steps[0], &(struct value){.type = VALUE_DOUBLE, .d = -1.25e-300});
+    pgbench_debug_say(&options, &program, &steps[0], &(struct value){.type = VALUE_NULL});
+    assert_string_equal(printed_end(&printed, stderr), "debug(script=1,command=3): int -9223372036854775808\n"
+                                                       "debug(script=0,command=1): boolean true\n"
+                                                       "debug(script=1,command=1): double -1.25e-300\n"
+                                                       "debug(script=1,command=1): null\n");
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_ended), cmocka_unit_test(test_tries)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_ended), cmocka_unit_test(test_tries),
+                                       cmocka_unit_test(test_debug)};
     return cmocka_run_group_tests_name("run_notice", tests, NULL, NULL);
 }

@@ -21,6 +21,7 @@ static int group_teardown(void **state)
 }
 
 static struct pl_arena *arena;
+static const volatile int no_stop;
 
 static int setup(void **state)
 {
@@ -73,7 +74,7 @@ static void test_spec_closed(void **state)
     assert_int_equal(spec.at_end, LOAD_STOP_AT_END);
     assert_int_equal(spec.on_error, LOAD_END_CLIENT);
     assert_int_equal(spec.max_tries, 1);
-    assert_true(spec.prepare_lazily);
+    assert_true(spec.prepare_lazily && spec.no_steps);
     assert_false(spec.every_step || spec.tell_failures || spec.log_operations || spec.connect_each);
     assert_false(spec.stop_on_lost_client);
     assert_int_equal(spec.slice_ns, PL_NS_PER_S);
@@ -110,6 +111,7 @@ static void test_spec_open(void **state)
     assert_false(__builtin_add_overflow(pl_clock_ns() + spec.measure_ns, spec.drain_ns, &end_ns));
     assert_int_equal(spec.latency_limit_ns, 3 * PL_NS_PER_MS);
     assert_int_equal(spec.max_tries, -1);
+    assert_false(spec.no_steps);
     assert_true(spec.connect_each && spec.every_step && spec.log_operations && spec.tell_failures);
     assert_true(spec.stop_on_lost_client);
     assert_close(spec.sampling_frac, 0.25, 0, 0);
@@ -153,17 +155,32 @@ static void test_connect(void **state)
     struct pgserver *server = pgserver_or_skip(*state);
     static struct printed printed;
     struct pgbench_options options = {.conninfo = server->conninfo};
-    PGconn *conn = pgbench_connect(&options, arena, "setup");
+    PGconn *conn = pgbench_connect(&options, arena, "setup", &no_stop);
     assert_non_null(conn);
     PQfinish(conn);
     options.conninfo = pl_format(arena, "%s dbname=nowhere", server->conninfo);
     printed_begin(&printed, stderr);
-    conn = pgbench_connect(&options, arena, "setup");
+    conn = pgbench_connect(&options, arena, "setup", &no_stop);
     printed_end(&printed, stderr);
     assert_null(conn);
     assert_non_null(strstr(printed.text, "pgbench: error: connection to server on socket "));
     assert_non_null(strstr(printed.text, "FATAL:  database \"nowhere\" does not exist\n"
                                          "pgbench: error: could not create connection for setup\n"));
+    /* u:p@ss@h: libpq would print half of the password as the name of a host */
+    options.conninfo = "user=u password=p host=ss@h dbname=db";
+    printed_begin(&printed, stderr);
+    conn = pgbench_connect(&options, arena, "setup", &no_stop);
+    printed_end(&printed, stderr);
+    assert_null(conn);
+    assert_null(strstr(printed.text, "ss@h"));
+    assert_non_null(strstr(printed.text, "pgbench: error: could not create connection for setup\n"));
+    /* whoever gives up has said why */
+    static const volatile int stop = 1;
+    options.conninfo = server->conninfo;
+    printed_begin(&printed, stderr);
+    conn = pgbench_connect(&options, arena, "setup", &stop);
+    assert_string_equal(printed_end(&printed, stderr), "");
+    assert_null(conn);
 }
 
 static void run_sql(PGconn *conn, const char *sql)
@@ -181,9 +198,9 @@ static void test_look(void **state)
     static struct printed printed;
     struct pgbench_options options = {.conninfo = server->conninfo, .uses_builtin = true};
     struct dataset_found found;
-    PGconn *conn = pgbench_connect(&options, arena, "setup");
+    PGconn *conn = pgbench_connect(&options, arena, "setup", &no_stop);
     printed_begin(&printed, stderr);
-    bool is_good = pgbench_setup_look(conn, &options, &found);
+    bool is_good = pgbench_setup_look(conn, &options, &no_stop, &found);
     printed_end(&printed, stderr);
     assert_false(is_good);
     assert_non_null(strstr(printed.text, "relation \"pgbench_branches\" does not exist"));
@@ -191,16 +208,16 @@ static void test_look(void **state)
                            "pgbench: hint: Perhaps you need to do initialization (\"pgbench -i\") in database "
                            "\"postgres\".\n"));
     options.uses_builtin = false;
-    assert_true(pgbench_setup_look(conn, &options, &found));
+    assert_true(pgbench_setup_look(conn, &options, &no_stop, &found));
     assert_int_equal(found.scale, 1);
     options.scale = 12;
-    assert_true(pgbench_setup_look(conn, &options, &found));
+    assert_true(pgbench_setup_look(conn, &options, &no_stop, &found));
     assert_int_equal(found.scale, 12);
     run_sql(conn, "CREATE TABLE pgbench_branches AS SELECT generate_series(1, 5) AS bid");
     run_sql(conn, "CREATE TABLE pgbench_accounts(aid int)");
     options.uses_builtin = true;
     printed_begin(&printed, stderr);
-    is_good = pgbench_setup_look(conn, &options, &found);
+    is_good = pgbench_setup_look(conn, &options, &no_stop, &found);
     printed_end(&printed, stderr);
     assert_true(is_good);
     assert_int_equal(found.scale, 5);
@@ -216,7 +233,7 @@ static void test_vacuum(void **state)
     struct pgserver *server = pgserver_or_skip(*state);
     static struct printed printed;
     struct pgbench_options options = {.conninfo = server->conninfo};
-    PGconn *conn = pgbench_connect(&options, arena, "setup");
+    PGconn *conn = pgbench_connect(&options, arena, "setup", &no_stop);
     printed_begin(&printed, stderr);
     bool is_good = pgbench_setup_vacuum(conn, &options, NULL);
     printed_end(&printed, stderr);

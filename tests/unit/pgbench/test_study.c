@@ -235,9 +235,15 @@ static void test_what_figures_may_not_use(void **state)
     unlink(room->outputs->options.study_path);
     room->total.result.clients_ended_early = 0;
     room->total.was_interrupted = true;
+    room->outputs->options.duration_s = 11; /* a second of it is missing */
     study_open(room);
     end(room);
     assert_int_equal(room->loaded->trials[0].state, TRIAL_INTERRUPTED);
+    unlink(room->outputs->options.study_path);
+    room->outputs->options.duration_s = 10; /* nothing is missing */
+    study_open(room);
+    end(room);
+    assert_int_equal(room->loaded->trials[0].state, TRIAL_DONE);
     unlink(room->outputs->options.study_path);
     pgbench_total_release(&room->total);
     pgbench_total_init(&room->total, &room->outputs->options);

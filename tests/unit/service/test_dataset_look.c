@@ -28,7 +28,7 @@ static void check_look(const struct pgserver *server, struct dataset_spec spec, 
     struct pl_err err = {0};
     struct dataset_found found = {.scale = -1};
     PGconn *conn = with_tables(server, spec);
-    assert_ok(dataset_look(conn, &found, &err));
+    assert_ok(dataset_look(conn, NULL, &found, &err));
     assert_int_equal(found.scale, expected.scale);
     assert_int_equal(found.partitioning, expected.partitioning);
     assert_int_equal(found.partitions, expected.partitions);
@@ -50,10 +50,28 @@ static void check_no_look(PGconn *conn, const char *what, const char *hint)
 {
     struct pl_err err = {0};
     struct dataset_found found = {.scale = -1};
-    assert_int_equal(dataset_look(conn, &found, &err), PL_SERVICE);
+    assert_int_equal(dataset_look(conn, NULL, &found, &err), PL_SERVICE);
     assert_string_equal(err.what, what);
     assert_string_equal(err.hint, hint);
     assert_int_equal(found.scale, -1);
+}
+
+/* A table that somebody has locked is not waited for when a signal comes. */
+static void gives_up_when_told(void **state)
+{
+    struct pgserver *server = pgserver_or_skip(*state);
+    struct pl_err err = {0};
+    struct dataset_found found = {.scale = -1};
+    static const volatile int stop = 1;
+    PGconn *conn = with_tables(server, (struct dataset_spec){.steps = "tg", .scale = 1});
+    char conninfo[400];
+    snprintf(conninfo, sizeof conninfo, "%s dbname=ours", server->conninfo);
+    PGconn *other = PQconnectdb(conninfo);
+    PQclear(PQexec(other, "BEGIN; LOCK TABLE pgbench_branches"));
+    assert_int_equal(dataset_look(conn, &stop, &found, &err), PL_INTERRUPTED);
+    assert_int_equal(found.scale, -1);
+    PQfinish(other);
+    PQfinish(conn);
 }
 
 static void says_what_is_missing(void **state)
@@ -85,12 +103,12 @@ static void looks_along_the_search_path(void **state)
     PGconn *conn = with_tables(server, (struct dataset_spec){.steps = "tg", .scale = 2});
     query(conn, "CREATE SCHEMA other; CREATE TABLE other.pgbench_accounts (aid int) PARTITION BY HASH (aid);"
                 "SET search_path = nowhere, other, public");
-    assert_ok(dataset_look(conn, &found, &err));
+    assert_ok(dataset_look(conn, NULL, &found, &err));
     assert_int_equal(found.scale, 2);
     assert_int_equal(found.partitioning, DATASET_HASH);
     assert_int_equal(found.partitions, 0);
     query(conn, "SET search_path = public, other");
-    assert_ok(dataset_look(conn, &found, &err));
+    assert_ok(dataset_look(conn, NULL, &found, &err));
     assert_int_equal(found.partitioning, DATASET_NO_PARTITIONS);
     PQfinish(conn);
 }
@@ -153,7 +171,7 @@ static void a_lost_connection_is_an_error(void **state)
     assert_int_equal(dataset_vacuum(conn, false, NULL, warning, &err), PL_SERVICE);
     assert_string_equal(warning, "");
     err = (struct pl_err){0};
-    assert_int_equal(dataset_look(conn, &found, &err), PL_SERVICE);
+    assert_int_equal(dataset_look(conn, NULL, &found, &err), PL_SERVICE);
     PQfinish(conn);
     PQfinish(other);
 }
@@ -175,9 +193,13 @@ static void stops_when_it_is_told_to(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(finds_scale_and_partitions),  cmocka_unit_test(says_what_is_missing),
-        cmocka_unit_test(looks_along_the_search_path), cmocka_unit_test(vacuums),
-        cmocka_unit_test(goes_on_after_a_refusal),     cmocka_unit_test(a_lost_connection_is_an_error),
+        cmocka_unit_test(finds_scale_and_partitions),
+        cmocka_unit_test(gives_up_when_told),
+        cmocka_unit_test(says_what_is_missing),
+        cmocka_unit_test(looks_along_the_search_path),
+        cmocka_unit_test(vacuums),
+        cmocka_unit_test(goes_on_after_a_refusal),
+        cmocka_unit_test(a_lost_connection_is_an_error),
         cmocka_unit_test(stops_when_it_is_told_to),
     };
     return cmocka_run_group_tests(tests, start, stop);
