@@ -5,6 +5,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/utf8.h"
+
 #include "base/ban.h"
 
 #define PAGE_SCHEMA_VERSION 1
@@ -12,7 +14,7 @@
 /* Text from outside is repaired, for JSON is UTF-8; control characters are escaped by the writer. */
 static json_t *json_text(struct pl_arena *arena, const char *text)
 {
-    return json_string(page_text_repair(arena, text));
+    return json_string(pl_utf8_repair(arena, text));
 }
 
 /* What is not a number is null: JSON has no NaN. */
@@ -25,7 +27,7 @@ static json_t *json_params(struct pl_arena *arena, const struct param *params, s
 {
     json_t *object = json_object();
     for (size_t i = 0; i < count; i++)
-        json_object_set_new(object, page_text_repair(arena, params[i].name), json_text(arena, params[i].value));
+        json_object_set_new(object, pl_utf8_repair(arena, params[i].name), json_text(arena, params[i].value));
     return object;
 }
 

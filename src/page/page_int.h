@@ -45,8 +45,6 @@ const char *page_time(struct pl_arena *arena, int64_t unix_ns); /* "2026-11-30 0
 const char *page_duration(struct pl_arena *arena, double ns);   /* "1.23 ms" */
 
 /* --- text.c: bytes from outside --- */
-/* Valid UTF-8: what is not becomes U+FFFD. Line ends and control characters stay. */
-const char *page_text_repair(struct pl_arena *arena, const char *text);
 /* As repaired, and made one visible line: white space becomes a space, control characters their pictures (U+2400...),
  * characters that turn the direction of writing U+FFFD. */
 const char *page_text_line(struct pl_arena *arena, const char *text);

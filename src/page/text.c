@@ -48,11 +48,6 @@ static const char *map_text(struct pl_arena *arena, const char *text, uint32_t (
     return result;
 }
 
-const char *page_text_repair(struct pl_arena *arena, const char *text)
-{
-    return pl_utf8_repair(arena, text);
-}
-
 const char *page_text_line(struct pl_arena *arena, const char *text)
 {
     return map_text(arena, text, visible);

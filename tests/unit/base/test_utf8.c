@@ -28,12 +28,13 @@ static void test_broken_bytes_are_replaced(void **state)
     static const struct {
         const char *bytes, *expected;
     } cases[] = {
-        {"a\xff z", "a\xef\xbf\xbd z"},                                           /* no such lead byte */
-        {"\xc3(", "\xef\xbf\xbd("},                                               /* cut off */
-        {"\xc0\xaf", "\xef\xbf\xbd\xef\xbf\xbd"},                                 /* overlong */
-        {"\xed\xa0\x80", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"},                 /* surrogate */
-        {"\xf4\x90\x80\x80", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"}, /* beyond U+10FFFF */
-        {"x\xe2\x82", "x\xef\xbf\xbd\xef\xbf\xbd"},                               /* ends inside */
+        {"a\xff z", "a\xef\xbf\xbd z"},                                                             /* no such lead byte */
+        {"\xc3(", "\xef\xbf\xbd("},                                                                 /* cut off */
+        {"\xc0\xaf", "\xef\xbf\xbd\xef\xbf\xbd"},                                                   /* overlong */
+        {"\xed\xa0\x80", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"},                                   /* surrogate */
+        {"\xf4\x90\x80\x80", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"},                   /* beyond U+10FFFF */
+        {"x\xe2\x82", "x\xef\xbf\xbd\xef\xbf\xbd"},                                                 /* ends inside */
+        {"Caf\xc3\xa9 \xe2\x80\x94 \xf0\x9f\x9a\xa2", "Caf\xc3\xa9 \xe2\x80\x94 \xf0\x9f\x9a\xa2"}, /* good text stays */
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         assert_string_equal(pl_utf8_repair(arena, cases[i].bytes), cases[i].expected);

@@ -3,6 +3,8 @@
 
 #include <jansson.h>
 
+#include "base/utf8.h"
+
 static const char *const hostile[] = {
     "<script>alert(1)</script>",
     "a|b|c",
@@ -123,7 +125,7 @@ static void check_html(const char *html)
 static bool is_utf8(const char *text)
 {
     struct pl_arena *arena = pl_arena_new();
-    bool good = strcmp(page_text_repair(arena, text), text) == 0;
+    bool good = strcmp(pl_utf8_repair(arena, text), text) == 0;
     pl_arena_free(arena);
     return good;
 }

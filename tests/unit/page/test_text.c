@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/rng.h"
+#include "base/utf8.h"
 #include "page/page_int.h"
 
 static struct pl_arena *arena;
@@ -26,27 +27,9 @@ static void test_good_text_stays(void **state)
 {
     (void)state;
     static const char good[] = "Caf\xc3\xa9 \xe2\x80\x94 \xf0\x9f\x9a\xa2 100 %";
-    assert_string_equal(page_text_repair(arena, good), good);
     assert_string_equal(page_text_line(arena, good), good);
     assert_int_equal(page_text_width(good), 14);
     assert_string_equal(page_text_line(arena, ""), "");
-}
-
-static void test_broken_utf8_is_replaced(void **state)
-{
-    (void)state;
-    static const struct {
-        const char *bytes, *expected;
-    } cases[] = {
-        {"a\xff z", "a\xef\xbf\xbd z"},                                           /* no such lead byte */
-        {"\xc3(", "\xef\xbf\xbd("},                                               /* cut off */
-        {"\xc0\xaf", "\xef\xbf\xbd\xef\xbf\xbd"},                                 /* overlong */
-        {"\xed\xa0\x80", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"},                 /* surrogate */
-        {"\xf4\x90\x80\x80", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"}, /* beyond U+10FFFF */
-        {"x\xe2\x82", "x\xef\xbf\xbd\xef\xbf\xbd"},                               /* ends inside */
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        assert_string_equal(page_text_repair(arena, cases[i].bytes), cases[i].expected);
 }
 
 static void test_nothing_invisible_stays(void **state)
@@ -75,9 +58,9 @@ static void test_random_bytes(void **state)
         for (size_t i = 0; i < length; i++)
             bytes[i] = (char)pl_rng_range(&rng, 1, 255);
         bytes[length] = '\0';
-        const char *line = page_text_line(arena, bytes), *repaired = page_text_repair(arena, bytes);
+        const char *line = page_text_line(arena, bytes), *repaired = pl_utf8_repair(arena, bytes);
         assert_string_equal(page_text_line(arena, line), line);
-        assert_string_equal(page_text_repair(arena, repaired), repaired);
+        assert_string_equal(pl_utf8_repair(arena, repaired), repaired);
         assert_null(strpbrk(line, "\n\t\r\x1b"));
     }
 }
@@ -86,7 +69,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_good_text_stays),
-        cmocka_unit_test(test_broken_utf8_is_replaced),
         cmocka_unit_test(test_nothing_invisible_stays),
         cmocka_unit_test(test_random_bytes),
     };
