@@ -1,5 +1,5 @@
-/* What carries a program's I/O steps out: PostgreSQL, nothing at all (null), or a simulated server. The engine (worker.c)
- * knows only this interface; one driver instance belongs to one worker thread.
+/* What carries a program's I/O steps out: PostgreSQL, HTTP, nothing at all (null), or a simulated server. The engine
+ * (worker.c) knows only this interface; one driver instance belongs to one worker thread.
  *
  * Every driver brings its own clock, so that the simulated one runs in virtual time: nothing in the engine reads the time
  * elsewhere. */
@@ -12,9 +12,10 @@
 #include "base/err.h"
 #include "script/program.h"
 
-enum driver_outcome { DRIVER_OK, DRIVER_ERROR, DRIVER_LOST }; /* LOST: the client's connection is gone */
+/* LOST: the client's connection is gone, and with it the client. EXPIRED: the step had a time limit and no answer came. */
+enum driver_outcome { DRIVER_OK, DRIVER_ERROR, DRIVER_LOST, DRIVER_EXPIRED };
 
-enum { DRIVER_CODE_BYTES = 16 };
+enum { DRIVER_CODE_BYTES = 40 };
 
 struct driver_done {
     uint32_t client; /* index within the worker */
@@ -22,18 +23,22 @@ struct driver_done {
     bool is_script_fault;          /* outcome ERROR: not the server's doing but the script's: a COPY, \gset without a row */
     const struct step *fault_step; /* outcome ERROR at the end of a pipeline: the queued step that failed, as far as it is
                                       known; else NULL */
-    int64_t done_ns; /* never smaller than in what was reported before */
+    int64_t done_ns;               /* never smaller than in what was reported before */
+    int64_t sent_ns; /* when the step's first byte was sent, where submit could not know it (it had to wait for a
+                        connection); 0: as submit said; -1: nothing was sent */
     /* When outcome is not OK: a SQLSTATE ("40001"), an errno name ("ECONNRESET"), or one of the driver's own words:
      * "CLOSED" (the server closed the connection without a reason), "TLS", "PROTO" (bytes that are not the protocol),
      * "COPY", "ROWS" (\gset got another number of rows than one), "QUOTES" (a variable inside quotes, and not the simple
      * protocol), "NAME" (a column of \gset or \aset gives a name that no variable may have), "PIPELINE" (a pipeline in the
      * simple protocol, or a \gset or \aset inside of one). Or two SQLSTATEs that the driver itself gives: 08001 (no
-     * connection, and nobody said why in a way that could be told apart), 54000 (values make a command too long). */
+     * connection, and nobody said why in a way that could be told apart), 54000 (values make a command too long). Of HTTP:
+     * "connect:ECONNREFUSED" and the like (struct http_end), "check:STATUS" and the like (struct hurl_fault), "SCRIPT". */
     char code[DRIVER_CODE_BYTES];
     const char *text; /* static or valid until the next wait; NULL when outcome is OK */
 };
 
 struct driver;
+struct load_http_result; /* load.h */
 
 struct driver_ops {
     const char *name;  /* "pg", "null", "sim" */
@@ -83,6 +88,16 @@ struct driver_ops {
     /* Between two operations of a client: true when its connection is in a transaction, which is being rolled back; wait
      * reports the end of that. NULL: never needed. */
     bool (*recover)(struct driver *driver, uint32_t client);
+
+    /* A new user takes the client's place: cookies and the connection of the one before are not his. Between two
+     * operations. NULL: nothing to forget. */
+    void (*forget)(struct driver *driver, uint32_t client);
+
+    /* The measured window begins: what is counted from now on is its. NULL: nothing is counted. */
+    void (*measure)(struct driver *driver);
+
+    /* After the run, before close: what the driver itself has counted. NULL: nothing. */
+    void (*gather)(struct driver *driver, struct load_http_result *into);
 };
 
 struct driver {

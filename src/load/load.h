@@ -9,14 +9,54 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/arena.h"
 #include "base/err.h"
+#include "http/http.h"
 #include "load/driver.h"
 #include "plan/plan.h"
 #include "record/sink.h"
+#include "script/feed.h"
 #include "script/program.h"
 #include "stats/hist.h"
 
-enum load_driver { LOAD_PG, LOAD_NULL, LOAD_SIM };
+enum load_driver { LOAD_PG, LOAD_HTTP, LOAD_NULL, LOAD_SIM };
+
+/* What all requests of a load share. */
+struct load_http {
+    struct http_spec engine;    /* clients is filled in; connections: of the whole load, divided over the workers */
+    const char *base_url;       /* completes URLs that are only a path; NULL: none. A tenant's `url` wins */
+    const char *const *headers; /* NULL-ended "Name: value", for every request that does not state the name; may be NULL */
+    const char *credentials;    /* "user:password", basic auth likewise; NULL: none. A tenant's `user` wins */
+    int64_t max_time_ns;        /* of a request that states none; 0: 30 s */
+    bool follows;               /* redirects, also where the script does not say so */
+    bool compressed;            /* asks for gzip, also where the script does not say so */
+    bool no_cookies;            /* clients remember none */
+};
+
+/* The rows of load_spec.tenants: the columns `url` (base URL), `host` (what Host says), `user` ("name:password") and
+ * `header.NAME` are used by the driver of HTTP; all columns are variables. Each operation is of one tenant, drawn by
+ * weight. */
+struct load_tenant_count {
+    int64_t completed, failed; /* operations due in the measured window, as in the ledger; expired ones: failed */
+};
+
+/* What the driver of HTTP has counted, all workers. */
+struct load_http_result {
+    struct http_stats warm_up, measured; /* until the measured window began; from then to the end of the drain */
+    int64_t redirects;                   /* followed; each is a request of its own in the stats */
+    struct http_address *addresses;
+    size_t address_count;
+};
+
+/* How the load kept its own promise. */
+struct load_self {
+    struct hist lateness; /* ns, measured window: from the moment from which an operation could have been started (due, and
+                             a client free for it) until it was: what is the load's own fault, and nobody else's */
+    int64_t starts;       /* as many */
+    double gap_cv, gap_cv_asked; /* coefficient of variation of the gaps between starts, and between the due times, within
+                                    workers; NAN: fewer than 3. Closed loop: NAN */
+    double busiest_frac;         /* CPU time of the busiest worker over the window: near 1 the client is the limit */
+};
 
 /* The law of a simulated server: `servers` of them behind one first-come-first-served queue, per worker. In
  * [stall_at_ns, stall_at_ns + stall_ns) after the start all of them stand still. */
@@ -53,7 +93,9 @@ struct load_variable {
 /* Copied by load_new, except the programs, which must live until load_free. */
 struct load_spec {
     enum load_driver driver;
-    const char *conninfo; /* LOAD_PG; may hold a password */
+    const char *conninfo;         /* LOAD_PG; may hold a password */
+    const struct load_http *http; /* LOAD_HTTP; may hold secrets */
+    const struct feed *tenants;   /* NULL: none; must live until load_free */
     enum plan_protocol protocol;
     struct load_sim sim; /* LOAD_SIM */
     const struct load_script *scripts;
@@ -90,6 +132,14 @@ struct load_spec {
     bool tell_failures;       /* notices of failures and retries too, not only of clients that end */
     bool log_operations;      /* push ended operations to sink.operations */
     double sampling_frac;     /* of them, chosen at random; 0 = all */
+    int64_t think_ns;         /* closed loop, and within sessions: a client waits so long between two operations; what comes
+                                 next is due when it has */
+    bool think_exponential;   /* think_ns is the mean of an exponential law */
+    double session_operations; /* open loop: what arrives is a user who carries out so many operations one after the other:
+                                  the first is due on arrival, each further one when the one before has ended and the user
+                                  has thought. Then the client is forgotten: variables and random streams go on, cookies and
+                                  the connection do not. 0: none */
+    bool session_geometric;    /* session_operations is the mean of a geometric law on 1, 2, ... */
 };
 
 /* What the live view shows: since load_start. */
@@ -136,14 +186,22 @@ struct load_result {
     int clients_lost, workers;
     const char *event_loop; /* "epoll", "epoll, sends by io_uring", "virtual", "none"; "" before it was connected */
     struct attempts warm_up_attempts, measured_attempts;
-    int64_t clients_ended_early; /* lost ones included */
-    int64_t notices_missed;      /* that found no room: only LOAD_FAILURE and LOAD_RETRY can be */
-    int64_t log_wait_ns;         /* how long workers stood still because the log could not be written away */
-    const struct hist *connect;  /* connect_each: ns from the beginning of a connection until it was ready, all workers;
-                                    lives until load_free. NULL otherwise */
+    int64_t clients_ended_early;             /* lost ones included */
+    int64_t notices_missed;                  /* that found no room: only LOAD_FAILURE and LOAD_RETRY can be */
+    int64_t log_wait_ns;                     /* how long workers stood still because the log could not be written away */
+    const struct load_self *self;            /* lives until load_free, as do the next two */
+    const struct load_http_result *http;     /* LOAD_HTTP; else NULL */
+    const struct load_tenant_count *tenants; /* of each row of spec.tenants; NULL without */
+    const struct hist *connect; /* connect_each: ns from the beginning of a connection until it was ready, all workers;
+                                   lives until load_free. NULL otherwise */
 };
 
 struct load;
+
+/* NULL, or why a result must not be used for fits, a sentence in the arena: own lateness p99 above 1 ms and above a tenth
+ * of the response's median (open loop); a worker that used more than 80 % of a core in the window. */
+const char *load_result_mark(const struct load_result *result, const struct hist *response, bool open_loop,
+                             struct pl_arena *arena);
 
 /* PL_INPUT or PL_LIMIT: what is wrong with the spec. Takes all memory that the workers will use. */
 PL_MUST_CHECK enum pl_code load_new(const struct load_spec *spec, struct load **ret_load, struct pl_err *err);

@@ -79,13 +79,15 @@ struct capture; /* capture_int.h */
 struct driver_setup {
     const struct load_spec *spec;
     int worker, workers;
-    struct capture *capture;  /* where \gset and \aset put what they read; may be NULL when no program has any */
-    const volatile int *stop; /* non-zero: give up opening */
+    struct capture *capture;   /* where \gset and \aset put what they read; may be NULL when no program has any */
+    const volatile int *stop;  /* non-zero: give up opening */
+    const uint32_t *tenant_of; /* [clients]: row of spec->tenants of the operation under way; NULL without tenants */
 };
 
 struct driver *driver_null_new(const struct driver_setup *setup);
 struct driver *driver_sim_new(const struct driver_setup *setup);
 struct driver *driver_pg_new(const struct driver_setup *setup);
+struct driver *driver_http_new(const struct driver_setup *setup);
 
 /* load_new with drivers of the caller's making: spec->driver counts for nothing. */
 typedef struct driver *load_driver_new(const struct driver_setup *setup);

@@ -60,7 +60,8 @@ struct trial_row {
     int ordinal;   /* order of execution in the study, from 0 */
     int attempt;   /* 0, or how often this iteration was tried before */
     enum trial_state state;
-    const char *why; /* "" when done, else a sentence */
+    const char *why; /* a sentence; of a trial that is done "", or why it is marked: the schedule was not kept, or the
+                        client was the limit. Figures show it then, fits do not use it */
     uint64_t seed;
     int64_t started_unix_ns;
     /* the clock of the trial, monotonic; 0 when it did not come so far */
@@ -102,12 +103,16 @@ struct slice {
     int64_t trial_id;
     int64_t start_ns, end_ns;
     enum phase during, due_in;
-    int script;           /* index into the trial's mix, see case/stage params "script" */
-    int step;             /* -1: the whole operation; else the index among the program's I/O steps */
-    struct ledger ledger; /* for a step only completed and failed are used */
+    int script;               /* index into the trial's mix, see case/stage params "script" */
+    int step;                 /* -1: the whole operation; else the index among the program's I/O steps */
+    int group;                /* of tenants, from 0; 0 when there are none */
+    struct ledger ledger;     /* for a step only completed, failed and expired are used */
     struct attempts attempts; /* for a step only retries (tries of the operation that this step ended), serialization and
                                  deadlock */
     const struct hist *response, *service, *lateness; /* ns; steps have only service; NULL = absent */
+    /* ns: expired and unfinished operations, as at least this long: from due until it was given up (steps: from sent;
+     * expired ones only). NULL = absent: then nothing is known of them but their number. */
+    const struct hist *censored;
 };
 
 /* Names a script or step index for people. */
@@ -117,13 +122,23 @@ struct script_row {
     const char *name; /* "tpcb-like"; for a step its text, shortened */
 };
 
+/* Names a group of tenants for people. A case whose load has no tenants has none. */
+struct group_row {
+    int64_t case_id;
+    int group;
+    const char *name;
+    int64_t tenants;    /* how many belong to it */
+    double weight_frac; /* its share of the load as asked */
+};
+
 /* One operation that has ended, for logs. Pushed only when the load was asked to. */
 enum operation_end {
     OPERATION_COMPLETED,
     OPERATION_SKIPPED,
     OPERATION_SERIALIZATION,
     OPERATION_DEADLOCK,
-    OPERATION_FAILED
+    OPERATION_FAILED,
+    OPERATION_EXPIRED
 };
 
 struct operation {

@@ -1,5 +1,5 @@
 /* What one simulated user does, compiled: a program of steps over one set of variables. pgbench script files and the
- * builtin scripts compile to it; other script languages will compile to the same form. A program is immutable after
+ * builtin scripts compile to it, and Hurl files (src/hurl). A program is immutable after
  * compilation and shared by all threads; each client has its own `struct value vars[]`, one for each of the names that its
  * programs were compiled with (names_count). Programs of one load share one set of names: a variable that one script sets
  * is there for the next one of the same client, and keeps its value from operation to operation.
@@ -61,6 +61,10 @@ enum step_kind {
     STEP_START_PIPELINE, /* from here on SQL steps are queued, and only \endpipeline waits */
     STEP_SYNC_PIPELINE,
     STEP_END_PIPELINE, /* an I/O step: ends when all that was queued has been answered */
+    STEP_HTTP,         /* an I/O step: one request and its answer, redirects included */
+    STEP_CALL,         /* what only the script's language knows: `call` says whether to go on with the next step or at
+                          `target` */
+    STEP_FEED,         /* takes the next row of `feed` into its variables */
     STEP_KIND_COUNT
 };
 
@@ -79,10 +83,28 @@ struct step_word {
     int variable; /* -1: literal */
 };
 
+struct step;
+struct feed;         /* feed.h */
+struct hurl_request; /* src/hurl/hurl.h */
+
+/* One client as a step of another language sees it: it may read and set its variables. set_text copies (NULL: the value
+ * NULL); vars[variable] may be set directly to what is no text or outlives the load. */
+struct step_scene {
+    struct value *vars;
+    struct pl_rng *rng;
+    uint32_t client; /* of the worker */
+    void (*set_text)(void *context, uint32_t client, int variable, const char *text, size_t length);
+    void *context;
+};
+
+/* Data plane: no blocking, no allocation. Returns what went wrong, as program_eval, or NULL; then *ret_goes_on: with the
+ * next step, or (false) at step->target. */
+typedef const char *step_call(const struct step *step, struct step_scene *scene, bool *ret_goes_on);
+
 struct step {
     enum step_kind kind;
     int line;                       /* 1-based, in the script's text */
-    int io_index;                   /* 0.. among the program's I/O steps (SQL and END_PIPELINE); -1 for the others */
+    int io_index;                   /* 0.. among the program's I/O steps (SQL, END_PIPELINE, HTTP); -1 for the others */
     int number;                     /* 0.. among the commands of the script as written (those with a text); -1 for a jump
                                        that \elif implies */
     const char *text;               /* the command as written (SQL: with its ";", "\;" without the backslash), for messages
@@ -103,6 +125,12 @@ struct step {
     int64_t unit_ns;       /* SLEEP: 1e3, 1e6 or 1e9 */
     double sleep_literal;  /* SLEEP with a literal amount: in units */
     bool quotes_variables; /* SQL: a variable stands inside quotes or a comment: only the simple protocol can paste it */
+    const struct hurl_request *http; /* HTTP */
+    step_call *call;         /* CALL: see there. HTTP, may be NULL: called when the request has failed in any way but
+                                by its time limit; goes on: the operation fails; not: there is another try, which
+                                begins at `target`, and this one counts as a failed step and a retry */
+    const void *data;        /* of `call` */
+    const struct feed *feed; /* FEED */
 };
 
 struct program {
@@ -127,6 +155,33 @@ enum program_strictness { PROGRAM_STRICT, PROGRAM_AS_PGBENCH };
 PL_MUST_CHECK enum pl_code program_compile(const char *name, const char *text, size_t length,
                                            enum program_strictness strictness, struct names *names, struct pl_arena *arena,
                                            struct program **ret_program, struct pl_err *err);
+
+/* A variable that is given from outside the script (a plan's `variables:`, --variable): a number, true, false or null, a
+ * text, or an expression of the script language that is evaluated at the beginning of each operation. It is an expression
+ * when it calls a function ("random(1, :users)"); what looks like a call and is none of the language's is an error. */
+struct program_given {
+    const char *name, *text;
+    const char *source; /* for errors: the plan's path, or "--variable"; with line and col 0 when there is none */
+    int line, col;
+};
+struct program_constant {
+    const char *name;
+    struct value value;
+};
+struct program_givens {
+    const struct program_constant *constants;
+    size_t constant_count;
+    const struct step *steps; /* STEP_SETs, in the order given */
+    size_t step_count;
+};
+/* Names are added to `names`, so that scripts compiled later know them. PL_INPUT at the place given. */
+PL_MUST_CHECK enum pl_code program_give(const struct program_given *given, size_t count, struct names *names,
+                                        struct pl_arena *arena, struct program_givens *ret_givens, struct pl_err *err);
+
+/* The program with steps in front of it that are no commands of the script (number and io_index -1). Shares what it can
+ * with the original. */
+const struct program *program_prepend(const struct program *program, const struct step *steps, size_t count,
+                                      struct pl_arena *arena);
 
 /* Variable index by name, -1 when no program of the load uses it. */
 int program_variable(const struct program *program, const char *name);

@@ -57,6 +57,13 @@ int64_t hist_quantile(const struct hist *hist, double q);
 /* The bucket value at a given rank (1-based, 1 <= rank <= total), as hist_quantile. */
 int64_t hist_value_at_rank(const struct hist *hist, int64_t rank);
 
+/* The quantile of values of which some (`censored`, may be NULL or empty) are only known to be at least so much: the
+ * nearest rank with each of them taken at what is known. Where it could be more, *ret_at_least is true: the result is a
+ * lower bound, to be printed as ">= T". It is exact when taking them all as infinite gives the same. Same geometry. 0 when
+ * both are empty. (Type I and random right censoring; bounds of the empirical distribution, not Kaplan-Meier's estimate.)
+ */
+int64_t hist_quantile_censored(const struct hist *ended, const struct hist *censored, double q, bool *ret_at_least);
+
 double hist_mean(const struct hist *hist); /* from the exact sum; NAN when empty */
 
 /* n - 1, from bucket midpoints about the exact mean, clipped values as if all were the maximum; NAN when total < 2. */
