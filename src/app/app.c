@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/near.h"
+#include "httpload/httpload.h"
 #include "pgbench/pgbench.h"
 
 #include "base/ban.h"
@@ -18,6 +19,12 @@ static int run_pgbench(int argc, char **argv, const struct app_command *command)
     return pgbench_main(argc, argv);
 }
 
+static int run_http(int argc, char **argv, const struct app_command *command)
+{
+    (void)command;
+    return httpload_main(argc, argv);
+}
+
 const struct app_command app_commands[] = {
     {"run", "PLAN [-o FILE.study] [--resume] [--only STAGE] [--quick]", "carry out a plan, keep a study, write its page",
      cmd_run},
@@ -25,6 +32,8 @@ const struct app_command app_commands[] = {
     {"page", "STUDY [--html|--md|--json] [-o FILE]", "write the page of a study", cmd_page},
     {"pgbench", "[OPTION]... [DBNAME]", "run pgbench's options and scripts as pgbench does, and say more about the result",
      run_pgbench},
+    {"http", "[OPTION]... URL | FILE.hurl[@WEIGHT]...", "load a server by HTTP without a plan, and say what it does to it",
+     run_http},
     {NULL, NULL, NULL, NULL},
 };
 
@@ -36,8 +45,8 @@ static void print_help(FILE *out)
     fputs(
         "\n  plimsoll COMMAND --help   the options of a command\n  plimsoll --version\n\n"
         "Exit codes: 0 good; 1 an objective was missed; 2 usage or plan error, nothing changed; 3 something failed while\n"
-        "running, what was measured is kept; 130 interrupted. Of \"plimsoll pgbench\": as pgbench, 1 wrong usage or not\n"
-        "started; 2 the run is not complete.\n",
+        "running, what was measured is kept; 4 (of \"plimsoll http\") an objective could not be judged; 130 interrupted. Of\n"
+        "\"plimsoll pgbench\": as pgbench, 1 wrong usage or not started; 2 the run is not complete.\n",
         out);
 }
 

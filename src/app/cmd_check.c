@@ -39,8 +39,9 @@ static void print_services(const struct plan *plan)
 {
     for (size_t i = 0; i < plan->service_count; i++) {
         const struct plan_service *service = &plan->services[i];
-        printf("service %s: %s, version %s", service->name, service->kind,
-               service->version != NULL ? service->version : "newest found");
+        printf("service %s: %s", service->name, service->kind);
+        if (plan_speech_of(service) == PLAN_SQL)
+            printf(", version %s", service->version != NULL ? service->version : "newest found");
         if (service->data_kind != NULL)
             printf(", data %s at scale %lld", service->data_kind, (long long)service->data_scale);
         printf("%s\n", service == plan->subject ? " (the subject)" : "");
@@ -60,6 +61,8 @@ static void print_outline(const struct conduct_outline *outline)
             printf("%s%s = %s", s == 0 ? ": " : ", ", variant->settings[s].name, variant->settings[s].value);
         printf("\n");
     }
+    if (outline->disk_bytes == 0)
+        return;
     printf("disk: about %s in %s for data, and write-ahead log beside them",
            pl_num_text_bytes(needed, sizeof needed, (double)outline->disk_bytes), outline->place);
     if (outline->free_bytes >= 0)
@@ -111,9 +114,12 @@ static int check_plan(const char *path)
     if (code == PL_OK) {
         printf("in all: %zu trial%s, about ", trials, trials == 1 ? "" : "s");
         print_duration(total_ns);
-        printf(", and about ");
-        print_duration(outline.start_ns);
-        printf(" for the services and their data; nothing was started\n");
+        if (outline.start_ns > 0) {
+            printf(", and about ");
+            print_duration(outline.start_ns);
+            printf(" for the services and their data");
+        }
+        printf("; nothing was started\n");
     }
     pl_arena_free(arena);
     return code == PL_OK ? APP_GOOD : app_fail(&err);

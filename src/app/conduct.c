@@ -34,21 +34,48 @@ static enum pl_code conduct_check_only(const struct conduct *c, struct pl_err *e
 
 /* ---- the study file ---- */
 
-/* Names of the case's script and of its I/O steps. */
-static enum pl_code put_script(struct conduct *c, const struct stage_case *stage_case, struct pl_err *err)
+/* Names of one script of a case and of its I/O steps. */
+static enum pl_code put_script(struct conduct *c, int64_t case_id, int script, const struct program *program,
+                               struct pl_err *err)
 {
-    const struct program *program = c->programs[stage_case->row.id - 1];
-    if (program == NULL)
-        return PL_OK;
-    struct script_row row = {.case_id = stage_case->row.id, .script = 0, .step = -1, .name = program->name};
+    struct script_row row = {.case_id = case_id, .script = script, .step = -1, .name = program->name};
     enum pl_code code = store_put_script(c->store, &row, err);
     for (size_t i = 0; i < program->step_count && code == PL_OK; i++) {
         if (program->steps[i].io_index < 0)
             continue;
         row.step = program->steps[i].io_index;
-        row.name = program->steps[i].text;
+        row.name = conduct_step_kept(program->steps[i].text, c->arena);
         code = store_put_script(c->store, &row, err);
     }
+    return code;
+}
+
+static enum pl_code put_groups(struct conduct *c, int64_t case_id, const struct feed *tenants, struct pl_err *err)
+{
+    double all = 0;
+    enum pl_code code = PL_OK;
+    for (size_t i = 0; i < tenants->group_count; i++)
+        all += tenants->groups[i].weight;
+    for (size_t i = 0; i < tenants->group_count && code == PL_OK; i++) {
+        const struct group_row row = {.case_id = case_id,
+                                      .group = (int)i,
+                                      .name = tenants->groups[i].name,
+                                      .tenants = (int64_t)tenants->groups[i].row_count,
+                                      .weight_frac = tenants->groups[i].weight / all};
+        code = store_put_group(c->store, &row, err);
+    }
+    return code;
+}
+
+/* Names of what the load of a case is made of. */
+static enum pl_code put_load(struct conduct *c, const struct stage_case *stage_case, struct pl_err *err)
+{
+    const struct conduct_load *load = c->loads[stage_case->row.id - 1];
+    enum pl_code code = PL_OK;
+    for (size_t i = 0; load != NULL && i < load->script_count && code == PL_OK; i++)
+        code = put_script(c, stage_case->row.id, (int)i, load->scripts[i].program, err);
+    if (code == PL_OK && load != NULL && load->tenants != NULL)
+        code = put_groups(c, stage_case->row.id, load->tenants, err);
     return code;
 }
 
@@ -60,7 +87,7 @@ static enum pl_code put_script_texts(struct conduct *c, struct pl_err *err)
         const struct plan_script *script = &c->plan->scripts[i];
         const struct fact fact = {.scope = "plan",
                                   .name = pl_format(c->arena, CONDUCT_SCRIPT_FACT "%s", script->name),
-                                  .value = script->text,
+                                  .value = conduct_script_kept(script, c->arena),
                                   .unit = "",
                                   .how = script->path};
         code = store_put_facts(c->store, &fact, 1, err);
@@ -87,7 +114,7 @@ static enum pl_code conduct_create_study(struct conduct *c, struct pl_err *err)
         for (size_t i = 0; i < stage->case_count && code == PL_OK; i++) {
             code = store_put_case(c->store, &stage->cases[i].row, err);
             if (code == PL_OK)
-                code = put_script(c, &stage->cases[i], err);
+                code = put_load(c, &stage->cases[i], err);
         }
     }
     const struct fact facts[] = {
@@ -135,8 +162,8 @@ static enum pl_code declare_metrics(struct conduct *c, struct pl_err *err)
         if (code != PL_OK)
             return code;
     }
-    c->next_metric_id = CONDUCT_METRIC_END;
-    return PL_OK;
+    c->next_metric_id = conduct_told_end();
+    return conduct_declare_told(c, err);
 }
 
 /* ---- trials ---- */
@@ -212,7 +239,7 @@ static enum pl_code conduct_trial(struct conduct *c, const struct stage *stage, 
             .conduct = c,
             .stage = stage,
             .stage_case = stage_case,
-            .program = c->programs[stage_case->row.id - 1],
+            .load = c->loads[stage_case->row.id - 1],
             .estimate_ns = estimate_ns,
             .row = {.case_id = stage_case->row.id, .iteration = trial->iteration, .attempt = attempts + try}};
         code = attempt(c, &run, err);
@@ -226,7 +253,7 @@ static enum pl_code conduct_trial(struct conduct *c, const struct stage *stage, 
             c->result.trials_void++;
         else
             c->result.trials_failed++;
-        if (run.row.state != TRIAL_DONE)
+        if (run.row.state != TRIAL_DONE || run.why[0] != '\0') /* a trial that is done may be marked */
             live_say(c->spec->live, "%s%s%s: %s: %s", stage->row.name, stage_case->row.label[0] != '\0' ? " " : "",
                      stage_case->row.label, trial_state_name(run.row.state), run.why);
         if (run.row.state == TRIAL_VOID && try + 1 < TRIAL_ATTEMPTS)
@@ -234,6 +261,8 @@ static enum pl_code conduct_trial(struct conduct *c, const struct stage *stage, 
         /* a server that died, or that threw clients out (a backend was killed, and it went through recovery), is not the
          * one that was measured before */
         if (!run.service_died && run.row.clients_lost == 0)
+            break;
+        if (plan_speech_of(c->plan->subject) == PLAN_HTTP)
             break;
         conduct_services_drop(c);
         live_say(c->spec->live, "the trial is kept as failed; going on with a fresh PostgreSQL%s",

@@ -4,6 +4,7 @@
 
 #include "app/conduct.h"
 #include "base/arena.h"
+#include "load/load.h"
 #include "record/sink.h"
 #include "script/program.h"
 #include "sense/sense.h"
@@ -13,7 +14,13 @@
 #include "store/store.h"
 
 /* Metrics that the conductor itself pushes; ids count from 1. */
-enum conduct_metric { CONDUCT_LOAD_CPU = 1, CONDUCT_LOAD_SETUP, CONDUCT_FLUSH_P50, CONDUCT_FLUSH_P99, CONDUCT_METRIC_END };
+enum conduct_metric {
+    CONDUCT_LOAD_CPU = 1,
+    CONDUCT_LOAD_SETUP,
+    CONDUCT_FLUSH_P50,
+    CONDUCT_FLUSH_P99,
+    CONDUCT_TOLD /* the first of those in told.c */
+};
 
 #define CONDUCT_SCRIPT_FACT "script." /* facts of scope "plan": the text of a script */
 
@@ -33,6 +40,18 @@ struct conduct_origin {
     struct service *kept; /* paused */
 };
 
+/* What the clients of a case do: scripts over one set of variables. Cases with the same mix share it. */
+struct conduct_load {
+    const char *mix; /* as the case's parameter `script` */
+    struct load_script *scripts;
+    size_t script_count;
+    struct load_variable *variables; /* that the plan gives as constants */
+    size_t variable_count;
+    struct feed *tenants; /* NULL: none */
+    struct feed **feeds;
+    size_t feed_count;
+};
+
 struct conduct {
     const struct conduct_spec *spec;
     const struct plan *plan;
@@ -41,7 +60,8 @@ struct conduct {
     struct store *store;
     struct sink sink;
     struct stage **stages;            /* as many as the plan has */
-    const struct program **programs;  /* [stage case, flattened]: by case id - 1; NULL for a case without load */
+    struct conduct_load **loads;      /* [stage case, flattened]: by case id - 1; NULL for a case without load */
+    size_t case_count;                /* of them, as far as they are known */
     struct service **services;        /* as many as the plan has; NULL: not running */
     struct conduct_variant **running; /* which variant each of them is */
     struct conduct_variant **variants;
@@ -67,7 +87,7 @@ struct trial_run {
     struct conduct *conduct;
     const struct stage *stage;
     const struct stage_case *stage_case;
-    const struct program *program;
+    const struct conduct_load *load;
     struct trial_row row;
     char why[400];
     bool service_died;
@@ -89,6 +109,35 @@ PL_MUST_CHECK enum pl_code conduct_put_facts(struct conduct *conduct, const stru
 
 /* Expands the stages, numbers the cases, compiles the scripts, checks that they fit the services. */
 PL_MUST_CHECK enum pl_code conduct_prepare(struct conduct *conduct, struct pl_err *err);
+
+/* --- scripts.c --- */
+
+/* The load of a mix; compiled, with variables, feeds and tenants, when it is met for the first time. */
+PL_MUST_CHECK enum pl_code conduct_load_of(struct conduct *c, const char *mix, struct conduct_load **ret_load,
+                                           struct pl_err *err);
+const struct plan_script *conduct_script_of(const struct plan *plan, const char *name); /* NULL: a builtin */
+/* The text of a script as it may be kept: of a Hurl file without passwords and the like. In the arena. */
+const char *conduct_script_kept(const struct plan_script *script, struct pl_arena *arena);
+/* "GET http://bob:secret@host/x" as it may be kept. In the arena. */
+const char *conduct_step_kept(const char *text, struct pl_arena *arena);
+
+/* --- http.c --- */
+
+/* What a case asks of HTTP: the service's options, and over them those of the stage. In the arena. PL_INPUT: the URL is
+ * wrong. */
+PL_MUST_CHECK enum pl_code conduct_http(const struct plan_service *service, const struct plan_params *params,
+                                        struct pl_arena *arena, struct load_http *ret_http, struct pl_err *err);
+/* That this process and machine can open the connections that a case needs. PL_INPUT says what would work. */
+PL_MUST_CHECK enum pl_code conduct_check_ports(const struct conduct *c, const struct stage *stage,
+                                               const struct stage_case *stage_case, const struct conduct_load *load,
+                                               struct pl_err *err);
+
+/* --- told.c --- */
+
+/* Metrics of what the load says of itself, and of HTTP, once a trial. */
+PL_MUST_CHECK enum pl_code conduct_declare_told(struct conduct *c, struct pl_err *err);
+PL_MUST_CHECK enum pl_code conduct_push_told(struct trial_run *run, const struct load_result *result, struct pl_err *err);
+int64_t conduct_told_end(void); /* the first metric id behind them */
 
 /* Is the stage among those that were asked for? */
 bool conduct_wants(const struct conduct *c, const struct stage *stage);

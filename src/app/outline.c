@@ -32,6 +32,8 @@ static int64_t product(int64_t a, int64_t b)
 
 static int64_t data_bytes(const struct plan_service *plan)
 {
+    if (plan_speech_of(plan) == PLAN_HTTP) /* it runs already */
+        return 0;
     return plan->data_kind == NULL ? cluster_bytes : sum(cluster_bytes, product(plan->data_scale, scale_bytes));
 }
 
@@ -39,6 +41,8 @@ static int64_t data_bytes(const struct plan_service *plan)
 static int64_t growth_bytes(const struct conduct *c)
 {
     int64_t operations = 0;
+    if (plan_speech_of(c->plan->subject) == PLAN_HTTP)
+        return 0;
     for (size_t s = 0; s < c->plan->stage_count; s++)
         for (size_t i = 0; conduct_wants(c, c->stages[s]) && i < c->stages[s]->case_count; i++) {
             const struct plan_params *params = &c->stages[s]->cases[i].params;
@@ -53,7 +57,7 @@ void conduct_outline_make(struct conduct *c, struct conduct_outline *ret_outline
     struct conduct_outline outline = {0};
     for (size_t i = 0; i < c->variant_count; i++) {
         const struct conduct_variant *variant = c->variants[i];
-        if (!variant->wanted)
+        if (!variant->wanted || plan_speech_of(variant->plan) == PLAN_HTTP)
             continue;
         int64_t bytes = data_bytes(variant->plan);
         bool is_copy = conduct_variant_count(c, variant->service) > 1;

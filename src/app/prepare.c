@@ -1,42 +1,10 @@
 /* Preparing a study: everything that can be found wrong is found before anything is started or written. */
-#include <assert.h>
 #include <string.h>
 
 #include "app/conduct_int.h"
 #include "base/num.h"
 
 #include "base/ban.h"
-
-static const struct plan_script *plan_script_find(const struct plan *plan, const char *name)
-{
-    for (size_t i = 0; i < plan->script_count; i++)
-        if (strcmp(plan->scripts[i].name, name) == 0)
-            return &plan->scripts[i];
-    return NULL;
-}
-
-static enum pl_code compile_script(struct conduct *c, const char *name, const struct program **ret_program,
-                                   struct pl_err *err)
-{
-    static const char *const predefined[] = {"scale", "client_id", "random_seed", "default_seed"};
-    struct names *names = names_new(c->arena);
-    for (size_t i = 0; i < sizeof predefined / sizeof predefined[0]; i++)
-        names_predefine(names, predefined[i]);
-    const struct plan_script *file = plan_script_find(c->plan, name);
-    struct program *program = NULL;
-    enum pl_code code;
-    if (file != NULL) {
-        code = program_compile(file->path, file->text, file->length, PROGRAM_STRICT, names, c->arena, &program, err);
-        if (code == PL_OK)
-            program->name = file->name; /* errors name the file, reports the script */
-    } else {
-        const char *text = builtin_script(name);
-        assert(text != NULL); /* the plan was checked against the builtin names */
-        code = program_compile(name, text, strlen(text), PROGRAM_STRICT, names, c->arena, &program, err);
-    }
-    *ret_program = program;
-    return code;
-}
 
 static bool has_load(const struct stage *stage)
 {
@@ -49,7 +17,7 @@ static bool has_load(const struct stage *stage)
 /* A builtin script needs the tables that the data set brings. */
 static enum pl_code check_data(const struct conduct *c, const struct stage *stage, const char *script, struct pl_err *err)
 {
-    if (plan_script_find(c->plan, script) != NULL || c->plan->subject->data_kind != NULL)
+    if (conduct_script_of(c->plan, script) != NULL || c->plan->subject->data_kind != NULL)
         return PL_OK;
     pl_err_at(err, PL_INPUT, c->plan->path, stage->plan->line, stage->plan->col,
               "script \"%s\" needs the tables of a data set, and service \"%s\" has none", script, c->plan->subject->name);
@@ -78,9 +46,15 @@ static enum pl_code check_connections(const struct conduct *c, const struct stag
 }
 
 static enum pl_code check_case(const struct conduct *c, const struct stage *stage, const struct stage_case *stage_case,
-                               struct pl_err *err)
+                               const struct conduct_load *load, struct pl_err *err)
 {
-    enum pl_code code = check_data(c, stage, stage_case->params.script, err);
+    if (plan_speech_of(c->plan->subject) == PLAN_HTTP)
+        return conduct_check_ports(c, stage, stage_case, load, err);
+    struct plan_share shares[PLAN_MIX_SCRIPTS];
+    size_t count = plan_mix(load->mix, c->arena, shares);
+    enum pl_code code = PL_OK;
+    for (size_t i = 0; i < count && code == PL_OK; i++)
+        code = check_data(c, stage, shares[i].script, err);
     return code == PL_OK ? check_connections(c, stage, stage_case, err) : code;
 }
 
@@ -88,7 +62,7 @@ static enum pl_code check_case(const struct conduct *c, const struct stage *stag
 enum pl_code conduct_prepare(struct conduct *c, struct pl_err *err)
 {
     int64_t case_id = 0;
-    size_t program_capacity = 0;
+    size_t load_capacity = 0;
     c->stages = pl_alloc(c->arena, c->plan->stage_count, sizeof(struct stage *));
     for (size_t s = 0; s < c->plan->stage_count; s++) {
         enum pl_code code = stage_expand(c->plan, &c->plan->stages[s], c->arena, &c->stages[s], err);
@@ -99,13 +73,14 @@ enum pl_code conduct_prepare(struct conduct *c, struct pl_err *err)
         for (size_t i = 0; i < stage->case_count; i++) {
             stage->cases[i].row.stage_id = stage->row.id;
             stage->cases[i].row.id = ++case_id;
-            c->programs = pl_grow(c->arena, c->programs, (size_t)case_id - 1, (size_t)case_id, sizeof(struct program *),
-                                  &program_capacity);
+            c->loads = pl_grow(c->arena, c->loads, (size_t)case_id - 1, (size_t)case_id, sizeof(struct conduct_load *),
+                               &load_capacity);
             if (!has_load(stage))
                 continue;
-            code = compile_script(c, stage->cases[i].params.script, &c->programs[case_id - 1], err);
+            c->case_count = (size_t)case_id;
+            code = conduct_load_of(c, stage->cases[i].params.script, &c->loads[case_id - 1], err);
             if (code == PL_OK)
-                code = check_case(c, stage, &stage->cases[i], err);
+                code = check_case(c, stage, &stage->cases[i], c->loads[case_id - 1], err);
             if (code != PL_OK)
                 return code;
         }

@@ -120,7 +120,7 @@ enum pl_code conduct_check_same(struct conduct *c, const struct store_head *head
         const struct plan_script *script = &c->plan->scripts[i];
         const char *name = pl_format(c->arena, CONDUCT_SCRIPT_FACT "%s", script->name);
         const struct fact *text = find_fact(stored, count, "plan", name);
-        if (text != NULL && strcmp(text->value, script->text) == 0)
+        if (text != NULL && strcmp(text->value, conduct_script_kept(script, c->arena)) == 0)
             continue;
         pl_err_set(err, PL_USAGE, "script \"%s\" is not what it was when \"%s\" was begun", script->name,
                    c->spec->study_path);

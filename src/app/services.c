@@ -87,7 +87,8 @@ static enum pl_code put_host_facts(struct conduct *c, struct pl_err *err)
     size_t count = 0;
     if (c->host_facts_put)
         return PL_OK;
-    enum pl_code code = hardware_facts(c->subject->directory, c->arena, &facts, &count, err);
+    const char *directory = c->subject->is_attached ? NULL : c->subject->directory;
+    enum pl_code code = hardware_facts(directory, c->arena, &facts, &count, err);
     if (code == PL_OK)
         code = conduct_put_facts(c, facts, count, err);
     c->host_facts_put = code == PL_OK;
@@ -101,6 +102,8 @@ static enum pl_code open_sensors(struct conduct *c, struct pl_err *err)
     for (size_t i = 0; i < c->plan->service_count; i++) {
         struct service *service = c->services[i];
         char conninfo[512];
+        if (service->is_attached) /* it may be on another machine: nothing of it can be read */
+            continue;
         service_conninfo(service, SERVICE_SENSOR_DATABASE, conninfo, sizeof conninfo);
         struct sense_target target = {.source = service->name,
                                       .pid = service->pid,
@@ -189,7 +192,8 @@ static enum pl_code make_variant(struct conduct *c, struct conduct_variant *vari
     enum pl_code code = is_copy ? make_origin(c, origin, err) : PL_OK;
     if (code != PL_OK)
         return code;
-    live_say(c->spec->live, "%s: starting PostgreSQL%s", scope_of(plan), is_copy ? " on a copy of the data" : "");
+    if (plan_speech_of(plan) == PLAN_SQL)
+        live_say(c->spec->live, "%s: starting PostgreSQL%s", scope_of(plan), is_copy ? " on a copy of the data" : "");
     if (is_copy)
         code = service_start_copy(plan, origin->kept, c->guard, c->spec->stop, c->arena, &variant->kept, err);
     else
@@ -198,6 +202,8 @@ static enum pl_code make_variant(struct conduct *c, struct conduct_variant *vari
         variant->kept = NULL;
         return code;
     }
+    if (variant->kept->is_attached)
+        return PL_OK;
     live_say(c->spec->live, "%s: PostgreSQL %s is ready after %.0f ms%s", scope_of(plan), variant->kept->version,
              (double)variant->kept->ready_ns / 1e6, !is_copy && plan->data_kind != NULL ? "; loading its data" : "");
     return is_copy ? PL_OK : service_load_data(variant->kept, NULL, NULL, c->spec->stop, err);

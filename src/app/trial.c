@@ -106,6 +106,8 @@ static enum pl_code trial_probe_flush(struct trial_run *run, enum phase phase, s
 {
     int64_t p50_ns, p99_ns, count;
     struct pl_err probe = {0};
+    if (run->conduct->subject->is_attached)
+        return PL_OK;
     if (hardware_flush(run->conduct->subject->directory, flush_probe_ns, &p50_ns, &p99_ns, &count, &probe) != PL_OK)
         return PL_OK; /* absent: the page says so */
     int64_t now_ns = pl_clock_ns();
@@ -204,6 +206,8 @@ static void trial_await_disconnect(struct trial_run *run)
     char conninfo[512];
     PGconn *conn = NULL;
     struct pl_err ignored = {0};
+    if (run->conduct->subject->is_attached)
+        return;
     service_conninfo(run->conduct->subject, SERVICE_SENSOR_DATABASE, conninfo, sizeof conninfo);
     if (pgconn_open_unless(conninfo, 2 * PL_NS_PER_S, run->conduct->spec->stop, &conn, &ignored) != PL_OK)
         return;
@@ -226,17 +230,14 @@ static bool is_counted(const struct plan_params *params)
     return params->operations > 0 || params->transactions > 0;
 }
 
-static struct load_spec trial_load_spec(const struct trial_run *run, const char *conninfo, const struct load_script *script,
-                                        const struct load_variable *variables, int variable_count)
+static struct load_spec trial_load_spec(const struct trial_run *run)
 {
     const struct plan_params *params = &run->stage_case->params;
     return (struct load_spec){.driver = LOAD_PG,
-                              .conninfo = conninfo,
                               .protocol = (enum plan_protocol)params->protocol,
-                              .scripts = script,
-                              .script_count = 1,
-                              .variables = variables,
-                              .variable_count = variable_count,
+                              .scripts = run->load->scripts,
+                              .script_count = (int)run->load->script_count,
+                              .tenants = run->load->tenants,
                               .clients = (int)params->clients,
                               .workers = (int)params->workers,
                               .open_loop = run->stage->kind->open_loop,
@@ -247,6 +248,10 @@ static struct load_spec trial_load_spec(const struct trial_run *run, const char 
                               .warm_up_ns = params->transactions > 0 ? 0 : params->warm_up_ns,
                               .measure_ns = params->transactions > 0 ? 0 : params->for_ns,
                               .drain_ns = params->drain_ns,
+                              .think_ns = params->think_ns,
+                              .think_exponential = params->think_law == PLAN_THINK_EXPONENTIAL,
+                              .session_operations = (double)params->session,
+                              .session_geometric = params->session_law == PLAN_SESSION_GEOMETRIC,
                               .seed = run->row.seed};
 }
 
@@ -262,13 +267,39 @@ static void trial_align_sensors(struct trial_run *run, bool *aligned, enum phase
         sense_phase(c->sense, phase);
 }
 
-static enum pl_code trial_watch_load(struct trial_run *run, struct load *load, struct pl_err *err)
+/* Slices on their way to the study: the response of the window is looked at once the load has ended. */
+struct overheard {
+    struct sink *sink;
+    struct hist response;
+};
+
+static enum pl_code overhear_slice(void *ctx, const struct slice *slice, struct pl_err *err)
+{
+    struct overheard *overheard = ctx;
+    if (slice->step == -1 && slice->due_in == PHASE_MEASURE && slice->response != NULL)
+        hist_merge(&overheard->response, slice->response);
+    return overheard->sink->slice(overheard->sink->ctx, slice, err);
+}
+
+static enum pl_code overhear_fault(void *ctx, const struct fault *fault, struct pl_err *err)
+{
+    struct overheard *overheard = ctx;
+    return overheard->sink->fault(overheard->sink->ctx, fault, err);
+}
+
+/* What the load pushes: slices and faults. */
+static struct sink overhear(struct overheard *overheard)
+{
+    return (struct sink){.ctx = overheard, .slice = overhear_slice, .fault = overhear_fault};
+}
+
+static enum pl_code trial_watch_load(struct trial_run *run, struct load *load, struct sink *sink, struct pl_err *err)
 {
     struct conduct *c = run->conduct;
     bool aligned = false;
     for (;;) {
         struct load_glance glance = {0};
-        enum pl_code code = load_poll(load, run->row.id, &c->sink, &glance, err);
+        enum pl_code code = load_poll(load, run->row.id, sink, &glance, err);
         if (code == PL_OK)
             code = sense_poll(c->sense, &c->sink, err);
         if (code == PL_OK && !glance.ended)
@@ -307,7 +338,19 @@ static void trial_void_after_gap(struct trial_run *run, const struct load_result
              (double)result->longest_gap_ns / 1e9);
 }
 
-static enum pl_code trial_take_result(struct trial_run *run, const struct load_result *result, struct pl_err *err)
+/* A trial in which the load did not keep its schedule, or was the limit, is done and says so. */
+static void trial_mark(struct trial_run *run, const struct load_result *result, const struct hist *response)
+{
+    const struct stage_kind *kind = run->stage->kind;
+    if (run->row.state != TRIAL_DONE || result->self == NULL || is_stopped(run))
+        return;
+    const char *mark = load_result_mark(result, response, kind->open_loop, run->conduct->arena);
+    if (mark != NULL)
+        snprintf(run->why, sizeof run->why, "%s", mark);
+}
+
+static enum pl_code trial_take_result(struct trial_run *run, const struct load_result *result, const struct hist *response,
+                                      struct pl_err *err)
 {
     struct trial_row *row = &run->row;
     row->connect_start_ns = result->connect_start_ns;
@@ -330,29 +373,27 @@ static enum pl_code trial_take_result(struct trial_run *run, const struct load_r
         trial_fail(run, "no operation ended inside the measured window");
     }
     trial_void_after_gap(run, result);
+    trial_mark(run, result, response);
     enum pl_code code = push_sample(run, CONDUCT_LOAD_CPU, PHASE_MEASURE, result->measure_start_ns, 0, err);
     if (code == PL_OK)
         code =
             push_sample(run, CONDUCT_LOAD_CPU, PHASE_MEASURE, result->measure_end_ns, (double)result->window_cpu_ns, err);
-    return code;
+    return code == PL_OK ? conduct_push_told(run, result, err) : code;
 }
 
 /* From the barrier to the drained end. Whatever happens, load_finish is called: what was measured reaches the study. */
-static enum pl_code trial_run_load(struct trial_run *run, struct load *load, struct pl_err *err)
+static enum pl_code trial_finish_load(struct trial_run *run, struct load *load, struct overheard *overheard,
+                                      struct pl_err *err)
 {
     struct conduct *c = run->conduct;
-    int64_t start_ns = pl_clock_ns() + 2 * PL_NS_PER_MS;
-    run->row.warm_up_start_ns = start_ns;
-    run->row.measure_start_ns = start_ns + (is_counted(&run->stage_case->params) ? 0 : run->stage_case->params.warm_up_ns);
-    sense_begin(c->sense, run->row.id, PHASE_WARM_UP, start_ns);
-    load_start(load, start_ns);
-    enum pl_code code = trial_watch_load(run, load, err);
+    struct sink sink = overhear(overheard);
+    enum pl_code code = trial_watch_load(run, load, &sink, err);
     if (code == PL_OK && !run->service_died && !is_stopped(run))
         sense_backends(c->sense, PHASE_DRAIN); /* nothing is under way, and the connections are still open */
     load_stop(load);
     struct load_result result = {0};
     struct pl_err finish = {0};
-    enum pl_code finish_code = load_finish(load, run->row.id, &c->sink, &result, &finish);
+    enum pl_code finish_code = load_finish(load, run->row.id, &sink, &result, &finish);
     if (code != PL_OK)
         return code;
     if (finish_code == PL_BALANCE) {
@@ -361,7 +402,22 @@ static enum pl_code trial_run_load(struct trial_run *run, struct load *load, str
         *err = finish;
         return finish_code;
     }
-    return trial_take_result(run, &result, err);
+    return trial_take_result(run, &result, &overheard->response, err);
+}
+
+static enum pl_code trial_run_load(struct trial_run *run, struct load *load, struct pl_err *err)
+{
+    struct conduct *c = run->conduct;
+    struct overheard overheard = {.sink = &c->sink};
+    hist_init_latency(&overheard.response);
+    int64_t start_ns = pl_clock_ns() + 2 * PL_NS_PER_MS;
+    run->row.warm_up_start_ns = start_ns;
+    run->row.measure_start_ns = start_ns + (is_counted(&run->stage_case->params) ? 0 : run->stage_case->params.warm_up_ns);
+    sense_begin(c->sense, run->row.id, PHASE_WARM_UP, start_ns);
+    load_start(load, start_ns);
+    enum pl_code code = trial_finish_load(run, load, &overheard, err);
+    hist_release(&overheard.response);
+    return code;
 }
 
 /* After the load: its backends gone, one exact reading, the disk once more. */
@@ -383,34 +439,32 @@ static enum pl_code trial_after_load(struct trial_run *run, struct pl_err *err)
 static double trial_setup_transactions(const struct trial_run *run)
 {
     bool prepares = run->stage_case->params.protocol == PLAN_PREPARED;
-    return (double)run->row.clients * (1 + (prepares ? (double)run->program->io_step_count : 0));
+    double prepared = 0;
+    for (size_t i = 0; prepares && i < run->load->script_count; i++)
+        prepared += (double)run->load->scripts[i].program->io_step_count;
+    return (double)run->row.clients * (1 + prepared);
 }
 
-static enum pl_code act_load(struct trial_run *run, struct pl_err *err)
+/* From a load that is ready to be connected to its last sample. */
+static enum pl_code trial_load(struct trial_run *run, const struct load_spec *spec, struct pl_err *err)
 {
     struct conduct *c = run->conduct;
-    char conninfo[512];
-    service_conninfo(c->subject, SERVICE_DATA_DATABASE, conninfo, sizeof conninfo);
-    struct load_script script = {.program = run->program, .weight = 1};
-    const struct load_variable variables[] = {
-        {.name = "scale", .value = {.type = VALUE_INT, .i = c->subject->plan->data_scale}},
-        {.name = "default_seed", .value = {.type = VALUE_INT, .i = (int64_t)run->row.seed}}};
-    struct load_spec spec = trial_load_spec(run, conninfo, &script, variables, sizeof variables / sizeof variables[0]);
-    run->row.clients = spec.clients;
+    run->row.clients = spec->clients;
     enum pl_code code = trial_probe_flush(run, PHASE_START, err);
     if (code != PL_OK)
         return code;
     trial_await_disconnect(run); /* whatever was done before must not be counted here */
     sense_mark(c->sense, PHASE_START);
     struct load *load = NULL;
-    code = load_new(&spec, &load, err);
+    code = load_new(spec, &load, err);
     if (code != PL_OK)
         return code;
     struct pl_err connect = {0};
     enum pl_code connected = load_connect(load, c->spec->stop, &connect);
     if (connected == PL_OK) {
         sense_backends(c->sense, PHASE_START);
-        code = push_sample(run, CONDUCT_LOAD_SETUP, PHASE_START, pl_clock_ns(), trial_setup_transactions(run), err);
+        if (spec->driver == LOAD_PG)
+            code = push_sample(run, CONDUCT_LOAD_SETUP, PHASE_START, pl_clock_ns(), trial_setup_transactions(run), err);
         if (code == PL_OK)
             code = trial_run_load(run, load, err);
     } else if (connected != PL_INTERRUPTED) {
@@ -418,6 +472,52 @@ static enum pl_code act_load(struct trial_run *run, struct pl_err *err)
     }
     load_free(load); /* closes the connections, so that the counters are complete */
     return code == PL_OK ? trial_after_load(run, err) : code;
+}
+
+static enum pl_code load_sql(struct trial_run *run, struct load_spec *spec, struct pl_err *err)
+{
+    struct conduct *c = run->conduct;
+    char conninfo[512];
+    service_conninfo(c->subject, SERVICE_DATA_DATABASE, conninfo, sizeof conninfo);
+    spec->conninfo = conninfo;
+    return trial_load(run, spec, err);
+}
+
+static enum pl_code load_http(struct trial_run *run, struct load_spec *spec, struct pl_err *err)
+{
+    struct conduct *c = run->conduct;
+    struct load_http http;
+    enum pl_code code = conduct_http(c->subject->plan, &run->stage_case->params, c->arena, &http, err);
+    if (code != PL_OK)
+        return code;
+    spec->driver = LOAD_HTTP;
+    spec->http = &http;
+    return trial_load(run, spec, err);
+}
+
+/* What the plan gives, and what pgbench's scripts expect to be there. */
+static void trial_variables(const struct trial_run *run, struct load_spec *spec)
+{
+    const struct conduct *c = run->conduct;
+    const struct load_variable own[] = {
+        {.name = "scale", .value = {.type = VALUE_INT, .i = c->subject->plan->data_scale}},
+        {.name = "default_seed", .value = {.type = VALUE_INT, .i = (int64_t)run->row.seed}}};
+    enum { OWN = sizeof own / sizeof own[0] };
+    struct load_variable *all = pl_alloc(c->arena, OWN + run->load->variable_count, sizeof *all);
+    memcpy(all, own, sizeof own);
+    if (run->load->variable_count > 0)
+        memcpy(all + OWN, run->load->variables, run->load->variable_count * sizeof *all);
+    spec->variables = all;
+    spec->variable_count = (int)(OWN + run->load->variable_count);
+}
+
+static enum pl_code act_load(struct trial_run *run, struct pl_err *err)
+{
+    struct load_spec spec = trial_load_spec(run);
+    trial_variables(run, &spec);
+    for (size_t i = 0; i < run->load->feed_count; i++)
+        feed_rewind(run->load->feeds[i]);
+    return run->conduct->subject->is_attached ? load_http(run, &spec, err) : load_sql(run, &spec, err);
 }
 
 typedef enum pl_code act_function(struct trial_run *run, struct pl_err *err);

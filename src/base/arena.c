@@ -19,8 +19,15 @@ struct block {
     alignas(max_align_t) unsigned char bytes[];
 };
 
+struct farewell {
+    struct farewell *next;
+    void (*release)(void *what);
+    void *what;
+};
+
 struct pl_arena {
     struct block *head;
+    struct farewell *farewells;
 };
 
 void *pl_new(size_t count, size_t size)
@@ -48,6 +55,8 @@ void pl_arena_free(struct pl_arena *arena)
 {
     if (arena == NULL)
         return;
+    for (const struct farewell *last = arena->farewells; last != NULL; last = last->next)
+        last->release(last->what);
     for (struct block *block = arena->head, *next; block != NULL; block = next) {
         next = block->next;
         free(block);
@@ -78,6 +87,13 @@ void *pl_alloc(struct pl_arena *arena, size_t count, size_t size)
     void *memory = block->bytes + block->used;
     block->used += bytes;
     return memory;
+}
+
+void pl_arena_on_free(struct pl_arena *arena, void (*release)(void *what), void *what)
+{
+    struct farewell *farewell = pl_alloc(arena, 1, sizeof *farewell);
+    *farewell = (struct farewell){.next = arena->farewells, .release = release, .what = what};
+    arena->farewells = farewell;
 }
 
 char *pl_strndup(struct pl_arena *arena, const char *text, size_t length)

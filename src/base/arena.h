@@ -15,6 +15,9 @@ struct pl_arena;
 struct pl_arena *pl_arena_new(void);
 void pl_arena_free(struct pl_arena *arena); /* NULL is fine */
 
+/* Has pl_arena_free call release(what) first, the last one first: for what lives as long as the arena but not in it. */
+void pl_arena_on_free(struct pl_arena *arena, void (*release)(void *what), void *what);
+
 /* count * size zeroed bytes, aligned for any type; a product that overflows is fatal. Never NULL. */
 void *pl_alloc(struct pl_arena *arena, size_t count, size_t size);
 

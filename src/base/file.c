@@ -194,3 +194,15 @@ enum pl_code pl_file_write(const char *path, const char *text, size_t length, st
         return pl_err_os(err, PL_IO, errno, "cannot look at \"%s\"", path);
     return file_replace(target, text, length, err);
 }
+
+int pl_file_write_errno(const char *path)
+{
+    struct stat status;
+    if (stat(path, &status) == 0)
+        return S_ISDIR(status.st_mode) ? EISDIR : access(path, W_OK) != 0 ? errno : 0;
+    const char *slash = strrchr(path, '/');
+    char *folder = slash == NULL ? NULL : strndup(path, slash == path ? 1 : (size_t)(slash - path));
+    int os_errno = access(folder != NULL ? folder : ".", W_OK | X_OK) != 0 ? errno : 0;
+    free(folder);
+    return os_errno;
+}

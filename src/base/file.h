@@ -21,4 +21,7 @@ long pl_file_read_small(const char *path, char *buf, size_t size);
  * for a path that is too long. */
 PL_MUST_CHECK enum pl_code pl_file_write(const char *path, const char *text, size_t length, struct pl_err *err);
 
+/* 0, or the errno with which writing `path` would fail as things are: said before a long run rather than after it. */
+int pl_file_write_errno(const char *path);
+
 #endif

@@ -15,7 +15,10 @@ enum pl_rng_purpose {
     PL_RNG_SAMPLE,  /* which backends are sampled */
     PL_RNG_ORDER,   /* order of trials */
     PL_RNG_DATA,    /* filler of data sets */
-    PL_RNG_TEST
+    PL_RNG_TEST,
+    PL_RNG_TENANT,  /* which tenant an operation is of, one per operation */
+    PL_RNG_SESSION, /* how many operations a user carries out, one per user */
+    PL_RNG_THINK    /* how long a client thinks, one per operation */
 };
 
 struct pl_rng {

@@ -247,7 +247,8 @@ enum pl_code hardware_facts(const char *data_directory, struct pl_arena *arena, 
     push_virtualisation(&list, "container", "--container");
     if (access("/sys/hypervisor/type", R_OK) == 0)
         hardware_push_file(&list, "hypervisor_type", "/sys/hypervisor/type", "");
-    hardware_push_storage(&list, data_directory);
+    if (data_directory != NULL)
+        hardware_push_storage(&list, data_directory);
     *ret_facts = list.facts;
     *ret_count = list.count;
     return PL_OK;

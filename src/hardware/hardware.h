@@ -7,8 +7,8 @@
 #include "record/record.h"
 #include "record/sink.h"
 
-/* CPU model, cores, memory, kernel, virtualisation, clock source; file system and device under data_directory. Facts of
- * scope "host", in the arena. What cannot be read is a fact whose value says so, never missing silently. */
+/* CPU model, cores, memory, kernel, virtualisation, clock source; file system and device under data_directory (NULL: not
+ * told). Facts of scope "host", in the arena. What cannot be read is a fact whose value says so, never missing silently. */
 PL_MUST_CHECK enum pl_code hardware_facts(const char *data_directory, struct pl_arena *arena, struct fact **ret_facts,
                                           size_t *ret_count, struct pl_err *err);
 

@@ -71,6 +71,7 @@ struct hurl_facts {
     bool is_insecure;           /* `insecure: true` */
     enum hurl_version version;  /* asked for by an option (http1.0, http1.1, http2) */
     const char *unix_socket;    /* NULL: none */
+    bool reads_certificate;     /* a capture or an assert asks for the server's certificate */
 };
 const struct hurl_facts *hurl_request_facts(const struct hurl_request *request);
 
@@ -87,6 +88,7 @@ struct hurl_message {
     size_t header_count;
     struct hurl_slice body; /* length 0 and has_body: an empty one */
     bool has_body;
+    bool is_body_lasting;      /* the body stands in the program and outlives the work: nobody need copy it */
     struct hurl_slice cookies; /* of [Cookies], "a=1; b=2": to be joined with the jar's */
 };
 

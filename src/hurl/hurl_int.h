@@ -43,11 +43,14 @@ static inline bool hurl_text_is_constant(const struct hurl_text *text)
            (text->piece_count == 1 && text->pieces[0].variable < 0 && text->pieces[0].function == HURL_NO_FUNCTION);
 }
 
+/* How PCRE2 is to read Hurl's regular expressions: characters are Unicode, $ is the very end, \C is not for UTF-8. */
+#define HURL_REGEX_OPTIONS (PCRE2_UTF | PCRE2_UCP | PCRE2_DOLLAR_ENDONLY | PCRE2_NEVER_BACKSLASH_C)
+
 /* A regular expression, compiled with PCRE2 when the file is compiled (its text has no templates), else at run time: then
  * `code` is NULL and `text` is rendered and compiled in the work (which keeps the last one). */
 struct hurl_regex {
     struct hurl_text text;
-    void *code; /* pcre2_code *; owned by the arena's program, never freed before the process ends its load */
+    void *code; /* pcre2_code *; freed with the arena that the file was compiled into */
 };
 
 /* ---- JSONPath ---- */
@@ -262,7 +265,8 @@ struct hurl_part { /* of a multipart form */
 
 struct hurl_request {
     struct hurl_facts facts;
-    const char *name; /* of the file, for messages */
+    const char *name;          /* of the file, for messages */
+    const struct names *names; /* of the variables, for messages; NULL: those say only where one stands */
     struct hurl_place place;
     const char *method;
     struct hurl_text url;

@@ -1,5 +1,5 @@
 /* Texts of variables, two buffers each. */
-#include "load/capture_int.h"
+#include "load/load_int.h"
 
 #include <string.h>
 
@@ -27,17 +27,22 @@ void capture_release(struct capture *capture)
     *capture = (struct capture){0};
 }
 
-/* Nobody needs what stood there before. */
-static char *slot_take(struct capture_slot *slot, int half, size_t bytes)
+/* Nobody needs what stood there before, but that the new text may be a part of it. */
+static char *slot_put(struct capture_slot *slot, int half, const char *text, size_t length)
 {
-    if (bytes > slot->capacity[half]) {
+    if (length < slot->capacity[half]) {
+        memmove(slot->data[half], text, length);
+    } else {
         size_t capacity = slot->capacity[half] == 0 ? FIRST_BYTES : slot->capacity[half];
-        while (capacity < bytes)
+        while (capacity <= length)
             capacity *= 2;
+        char *data = pl_new(capacity, 1);
+        memcpy(data, text, length);
         pl_free(slot->data[half]);
-        slot->data[half] = pl_new(capacity, 1);
+        slot->data[half] = data;
         slot->capacity[half] = capacity;
     }
+    slot->data[half][length] = '\0';
     return slot->data[half];
 }
 
@@ -52,8 +57,10 @@ void capture_set(struct capture *capture, uint32_t client, int variable, const c
     struct capture_slot *slot = &capture->slots[index];
     const struct value *saved = capture->saved == NULL ? NULL : &capture->saved[index];
     int half = saved != NULL && saved->type == VALUE_TEXT && saved->text == slot->data[0] && slot->data[0] != NULL;
-    char *copy = slot_take(slot, half, length + 1);
-    memcpy(copy, text, length);
-    copy[length] = '\0';
-    *value = (struct value){.type = VALUE_TEXT, .length = (uint32_t)length, .text = copy};
+    *value = (struct value){.type = VALUE_TEXT, .length = (uint32_t)length, .text = slot_put(slot, half, text, length)};
+}
+
+void capture_set_text(void *capture, uint32_t client, int variable, const char *text, size_t length)
+{
+    capture_set(capture, client, variable, text, length);
 }

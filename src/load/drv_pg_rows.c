@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "base/arena.h"
-#include "load/capture_int.h"
 
 #include "base/ban.h"
 

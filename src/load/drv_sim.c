@@ -1,14 +1,109 @@
-/* A simulated server: `servers` of them behind one first-come-first-served queue, in virtual time. The next event is the
- * end of a service (a heap holds those under way) or the worker's own deadline, whichever comes first; the clock jumps
- * there. */
+/* Servers that are none.
+ *
+ * Null: every step ends at once: the tool's own ceiling. No system call but the clock, as long as there is something to do.
+ *
+ * Simulated: `servers` of them behind one first-come-first-served queue, in virtual time. The next event is the end of a
+ * service (a heap holds those under way) or the worker's own deadline, whichever comes first; the clock jumps there. */
 #include <assert.h>
 #include <math.h>
+#include <sys/prctl.h>
 
 #include "base/arena.h"
+#include "base/clock.h"
 #include "base/rng.h"
+#include "base/wakes.h"
 #include "load/load_int.h"
 
 #include "base/ban.h"
+
+/* ---- null ---- */
+
+struct driver_null {
+    struct driver base;
+    uint32_t *ended; /* clients whose step was submitted since the last wait */
+    int count;
+};
+
+static struct driver_null *null_of(struct driver *driver)
+{
+    return (struct driver_null *)driver;
+}
+
+static const char *null_event_loop(const struct driver *driver)
+{
+    (void)driver;
+    return "none";
+}
+
+static enum pl_code null_open(struct driver *driver, int clients, struct pl_err *err)
+{
+    (void)err;
+    prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL); /* the default, 50 us, would be lateness */
+    null_of(driver)->ended = pl_new((size_t)clients, sizeof(uint32_t));
+    return PL_OK;
+}
+
+static void null_close(struct driver *driver)
+{
+    pl_free(null_of(driver)->ended);
+    pl_free(driver);
+}
+
+static int64_t null_now(struct driver *driver)
+{
+    (void)driver;
+    return pl_clock_ns();
+}
+
+static int64_t null_submit(struct driver *driver, uint32_t client, const struct program *program, const struct step *step,
+                           const struct value *vars)
+{
+    (void)program;
+    (void)step;
+    (void)vars;
+    struct driver_null *null = null_of(driver);
+    null->ended[null->count++] = client;
+    return pl_clock_ns();
+}
+
+/* The last submitted ends first: which one does not matter, and nothing has to move. */
+static int null_wait(struct driver *driver, int64_t until_ns, struct driver_done *done, int capacity)
+{
+    struct driver_null *null = null_of(driver);
+    if (null->count == 0) {
+        pl_clock_sleep_until(until_ns);
+        return 0;
+    }
+    int64_t now_ns = pl_clock_ns();
+    int count = 0;
+    while (count < capacity && null->count > 0) {
+        struct driver_done *one = &done[count++];
+        one->client = null->ended[--null->count];
+        one->outcome = DRIVER_OK;
+        one->done_ns = now_ns;
+    }
+    return count;
+}
+
+static const struct driver_ops null_ops = {
+    .name = "null",
+    .event_loop = null_event_loop,
+    .open = null_open,
+    .close = null_close,
+    .now = null_now,
+    .submit = null_submit,
+    .wait = null_wait,
+};
+
+struct driver *driver_null_new(const struct driver_setup *setup)
+{
+    (void)setup;
+    struct driver_null *null = pl_new(1, sizeof *null);
+    null->base.ops = &null_ops;
+    return &null->base;
+}
+
+/* ---- simulated ---- */
 
 struct driver_sim {
     struct driver base;
@@ -16,8 +111,8 @@ struct driver_sim {
     struct pl_rng rng;
     int64_t now_ns;
     int64_t stall_start_ns, stall_end_ns;
-    struct load_wakes services; /* under way, by their ends */
-    uint32_t *queue;            /* ring of waiting clients */
+    struct pl_wakes services; /* under way, by their ends */
+    uint32_t *queue;          /* ring of waiting clients */
     int clients, queue_first, queue_count;
 };
 
@@ -38,7 +133,7 @@ static enum pl_code sim_open(struct driver *driver, int clients, struct pl_err *
     struct driver_sim *sim = sim_of(driver);
     sim->clients = clients;
     sim->queue = pl_new((size_t)clients, sizeof *sim->queue);
-    load_wakes_init(&sim->services, (size_t)clients);
+    pl_wakes_init(&sim->services, (size_t)clients);
     return PL_OK;
 }
 
@@ -46,7 +141,7 @@ static void sim_close(struct driver *driver)
 {
     struct driver_sim *sim = sim_of(driver);
     pl_free(sim->queue);
-    load_wakes_release(&sim->services);
+    pl_wakes_release(&sim->services);
     pl_free(sim);
 }
 
@@ -78,7 +173,7 @@ static int64_t service_end_ns(struct driver_sim *sim)
 
 static void service_begin(struct driver_sim *sim, uint32_t client)
 {
-    load_wakes_push(&sim->services, client, service_end_ns(sim));
+    pl_wakes_push(&sim->services, client, service_end_ns(sim));
 }
 
 static int64_t sim_submit(struct driver *driver, uint32_t client, const struct program *program, const struct step *step,
@@ -102,12 +197,12 @@ static int sim_wait(struct driver *driver, int64_t until_ns, struct driver_done 
 {
     (void)capacity;
     struct driver_sim *sim = sim_of(driver);
-    if (sim->services.count == 0 || load_wakes_next_ns(&sim->services) > until_ns) {
+    if (sim->services.count == 0 || pl_wakes_next_ns(&sim->services) > until_ns) {
         if (until_ns > sim->now_ns)
             sim->now_ns = until_ns;
         return 0;
     }
-    struct load_wake ended = load_wakes_pop(&sim->services);
+    struct pl_wake ended = pl_wakes_pop(&sim->services);
     sim->now_ns = ended.at_ns;
     if (sim->queue_count > 0) {
         uint32_t client = sim->queue[sim->queue_first];

@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <math.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -19,9 +20,7 @@
 #include "base/ban.h"
 
 enum {
-    MAX_CELLS = 32768, /* of all buffers of all workers; each is up to three mappings of memory, mostly untouched */
-    CLIENTS_PER_WORKER = 16,
-    MAX_WORKER_RATE_PER_S = 2 * 1000 * 1000,
+    MAX_CELLS = 32768, /* of all buffers of all workers; each is up to 1 MB of address space, mostly untouched */
     LOOK_MS = 20
 };
 
@@ -67,13 +66,17 @@ struct load {
     const char *event_loop;
     int64_t connect_start_ns, connect_end_ns;
     /* what the slices add up to */
-    struct ledger (*totals)[2]; /* of each script: due in warm-up, in the measured window */
+    struct ledger (*totals)[2]; /* of each lane: due in warm-up, in the measured window */
     struct attempts attempts[2];
-    struct ledger steps; /* of all cells of steps: completed, failed */
+    struct ledger steps; /* of all cells of steps: completed, failed, expired */
     int64_t step_retries, completed_in_window;
     int64_t logged; /* operations taken out of the logs */
+    /* what the workers say at the end */
     struct hist connect;
-    struct load_notice *notices; /* [workers]: the next one of each */
+    struct load_self self;
+    struct load_http_result http;
+    struct load_tenant_count *tenants; /* [rows]; NULL: none */
+    struct load_notice *notices;       /* [workers]: the next one of each */
     bool *has_notice;
     struct load_picture picture;
     double glance_per_s;
@@ -95,147 +98,6 @@ void *load_aligned(size_t count, size_t size)
 
 /* ---- new ---- */
 
-static enum pl_code scripts_check(const struct load_spec *spec, struct pl_err *err)
-{
-    const struct names *names = spec->scripts[0].program->names;
-    for (int s = 0; s < spec->script_count; s++) {
-        const struct program *program = spec->scripts[s].program;
-        if (spec->scripts[s].weight < 1 || program->step_count < 1)
-            return pl_err_set(err, PL_INPUT, "script \"%s\" needs a weight of at least 1 and at least one command",
-                              program->name);
-        if (program->names != names)
-            return pl_err_set(err, PL_INPUT, "the scripts of a load must share their variables: \"%s\" and \"%s\" do not",
-                              spec->scripts[0].program->name, program->name);
-    }
-    return PL_OK;
-}
-
-static enum pl_code times_check(const struct load_spec *spec, struct pl_err *err)
-{
-    int64_t per_client = spec->operations_per_client;
-    if (spec->warm_up_ns < 0 || spec->drain_ns < 0 || spec->slice_ns < 0 || spec->connect_timeout_ns < 0)
-        return pl_err_set(err, PL_INPUT, "a duration of the load is negative");
-    if (per_client < 0 || per_client > INT64_MAX / PL_MAX_CLIENTS)
-        return pl_err_set(err, PL_INPUT, "a client cannot carry out %lld operations", (long long)per_client);
-    if (per_client > 0 && (spec->operations > 0 || spec->measure_ns != 0))
-        return pl_err_set(err, PL_INPUT, "a load ends by time, or by one number of operations");
-    if (spec->operations < 0 || (spec->operations == 0 && per_client == 0 && spec->measure_ns <= 0))
-        return pl_err_set(err, PL_INPUT, "a load needs a duration or a number of operations");
-    if (spec->open_loop && (spec->operations > 0 || !(spec->rate_per_s > 0)))
-        return pl_err_set(err, PL_INPUT, "an open loop has a rate above 0, and ends by time or by operations per client");
-    return PL_OK;
-}
-
-static enum pl_code spec_check(const struct load_spec *spec, struct pl_err *err)
-{
-    if (spec->script_count < 1 || spec->script_count > PL_MAX_SCRIPTS)
-        return pl_err_set(err, PL_LIMIT, "a load has 1 to %d scripts, not %d", PL_MAX_SCRIPTS, spec->script_count);
-    if (spec->clients < 1 || spec->clients > PL_MAX_CLIENTS)
-        return pl_err_set(err, PL_LIMIT, "a load has 1 to %d clients, not %d", PL_MAX_CLIENTS, spec->clients);
-    if (spec->workers < 0 || spec->workers > PL_MAX_WORKERS)
-        return pl_err_set(err, PL_LIMIT, "a load has 0 to %d workers, not %d", PL_MAX_WORKERS, spec->workers);
-    if (scripts_check(spec, err) != PL_OK || times_check(spec, err) != PL_OK)
-        return err->code;
-    if (spec->max_tries < -1 || spec->latency_limit_ns < 0)
-        return pl_err_set(err, PL_INPUT, "a limit of the load is negative");
-    if (!(spec->sampling_frac >= 0 && spec->sampling_frac <= 1))
-        return pl_err_set(err, PL_INPUT, "the share of operations to be logged must lie between 0 and 1");
-    if (spec->driver == LOAD_SIM && (spec->sim.servers < 1 || !(spec->sim.mean_service_ns > 0)))
-        return pl_err_set(err, PL_INPUT, "a simulated server needs at least one server and a service time above 0");
-    return PL_OK;
-}
-
-static int workers_choose(const struct load_spec *spec)
-{
-    if (spec->workers > 0)
-        return spec->workers < spec->clients ? spec->workers : spec->clients;
-    if (spec->driver == LOAD_SIM)
-        return 1; /* its servers are per worker */
-    /* the server often shares the machine: a quarter of the cores, and no thread for a handful of clients */
-    int64_t by_cores = sysconf(_SC_NPROCESSORS_ONLN) / 4, by_clients = spec->clients / CLIENTS_PER_WORKER;
-    int64_t workers = by_cores < by_clients ? by_cores : by_clients;
-    return workers < 1 ? 1 : workers > PL_MAX_WORKERS ? PL_MAX_WORKERS : (int)workers;
-}
-
-/* Arrivals are drawn one by one: with more of them counting alone would take the workers' time. */
-static enum pl_code rate_check(const struct load_spec *spec, struct pl_err *err)
-{
-    int workers = workers_choose(spec), most = (spec->clients + workers - 1) / workers;
-    double worker_per_s = spec->rate_per_s * most / spec->clients;
-    if (!spec->open_loop || worker_per_s <= MAX_WORKER_RATE_PER_S)
-        return PL_OK;
-    pl_err_set(err, PL_LIMIT, "a rate of %.10g/s is too high for %d workers: %.10g/s for one, and %d can be counted",
-               spec->rate_per_s, workers, worker_per_s, MAX_WORKER_RATE_PER_S);
-    pl_err_hint(err, "No server takes as many: without a rate the clients go as fast as they can. More workers may have a "
-                     "higher rate together.");
-    return err->code;
-}
-
-static void spec_copy(struct load *load, const struct load_spec *spec)
-{
-    struct load_spec *copy = &load->spec;
-    *copy = *spec;
-    struct load_script *scripts = pl_alloc(load->arena, (size_t)spec->script_count, sizeof *scripts);
-    memcpy(scripts, spec->scripts, (size_t)spec->script_count * sizeof *scripts);
-    copy->scripts = scripts;
-    struct load_variable *variables = pl_alloc(load->arena, (size_t)spec->variable_count + 1, sizeof *variables);
-    for (int v = 0; v < spec->variable_count; v++) {
-        variables[v] = spec->variables[v];
-        variables[v].name = pl_strdup(load->arena, spec->variables[v].name);
-        if (variables[v].value.type == VALUE_TEXT)
-            variables[v].value.text = pl_strndup(load->arena, variables[v].value.text, variables[v].value.length);
-    }
-    copy->variables = variables;
-    copy->conninfo = pl_strdup(load->arena, spec->conninfo == NULL ? "" : spec->conninfo);
-    copy->workers = workers_choose(spec);
-    if (copy->slice_ns == 0)
-        copy->slice_ns = PL_NS_PER_S;
-    if (copy->connect_timeout_ns == 0)
-        copy->connect_timeout_ns = 30 * PL_NS_PER_S;
-}
-
-/* Every client's variables before its first operation. */
-static void variables_init(struct load *load)
-{
-    struct load_shape *shape = &load->shape;
-    const struct load_spec *spec = &load->spec;
-    const struct program *program = shape->scripts[0].program;
-    shape->client_id = -1;
-    if (program->names == NULL)
-        return;
-    shape->variable_count = names_count(program->names);
-    struct value *initial = pl_alloc(load->arena, shape->variable_count + 1, sizeof *initial);
-    shape->initial = initial;
-    shape->client_id = program_variable(program, "client_id");
-    int seed = program_variable(program, "random_seed");
-    if (seed >= 0)
-        initial[seed] = (struct value){.type = VALUE_INT, .i = (int64_t)spec->seed};
-    for (int v = 0; v < spec->variable_count; v++) {
-        int variable = program_variable(program, spec->variables[v].name);
-        if (variable < 0)
-            continue;
-        initial[variable] = spec->variables[v].value;
-        if (variable == shape->client_id)
-            shape->client_id = -1;
-    }
-}
-
-static void shape_init(struct load *load)
-{
-    struct load_shape *shape = &load->shape;
-    size_t count = (size_t)load->spec.script_count;
-    shape->scripts = load->spec.scripts;
-    shape->script_count = load->spec.script_count;
-    shape->steps = load->spec.no_steps ? LOAD_STEPS_NONE : load->spec.every_step ? LOAD_STEPS_EVERY : LOAD_STEPS_IO;
-    shape->first_cell = pl_alloc(load->arena, count, sizeof *shape->first_cell);
-    for (size_t s = 0; s < count; s++) {
-        shape->weight_sum += shape->scripts[s].weight;
-        shape->first_cell[s] = shape->cell_count;
-        shape->cell_count += 1 + load_shape_steps(shape, (int)s);
-    }
-    variables_init(load);
-}
-
 static load_driver_new *driver_maker(enum load_driver driver)
 {
     switch (driver) {
@@ -245,6 +107,8 @@ static load_driver_new *driver_maker(enum load_driver driver)
         return driver_null_new;
     case LOAD_SIM:
         return driver_sim_new;
+    case LOAD_HTTP:
+        return driver_http_new;
     }
     pl_panic("no driver %d", (int)driver);
 }
@@ -261,7 +125,8 @@ static void threads_new(struct load *load, load_driver_new *driver_new)
                                      .worker = w,
                                      .workers = load->thread_count,
                                      .capture = worker->has_capture ? &worker->capture : NULL,
-                                     .stop = &load->give_up};
+                                     .stop = &load->give_up,
+                                     .tenant_of = worker->tenant_of};
         worker_take_driver(worker, driver_new(&setup));
     }
     load->event_loop = "";
@@ -269,28 +134,38 @@ static void threads_new(struct load *load, load_driver_new *driver_new)
 
 enum pl_code load_new(const struct load_spec *spec, struct load **ret_load, struct pl_err *err)
 {
+    if (load_spec_check(spec, err) != PL_OK || load_driver_check(spec, err) != PL_OK)
+        return err->code;
     return load_new_with(spec, driver_maker(spec->driver), ret_load, err);
 }
 
 enum pl_code load_new_with(const struct load_spec *spec, load_driver_new *driver_new, struct load **ret_load,
                            struct pl_err *err)
 {
-    if (spec_check(spec, err) != PL_OK || rate_check(spec, err) != PL_OK)
+    if (load_spec_check(spec, err) != PL_OK)
         return err->code;
     struct load *load = pl_new(1, sizeof *load);
     load->arena = pl_arena_new();
-    spec_copy(load, spec);
-    shape_init(load);
+    load_spec_copy(spec, load->arena, &load->spec);
+    load_shape_init(&load->shape, &load->spec, load->arena);
     size_t most = MAX_CELLS / ((size_t)2 * RECORDER_BUFFERS * (size_t)load->spec.workers);
     if (load->shape.cell_count > most) {
-        pl_err_set(err, PL_LIMIT, "%zu scripts and commands in all are too many for %d workers, which can record %zu",
-                   load->shape.cell_count, load->spec.workers, most);
+        pl_err_set(err, PL_LIMIT, "%zu scripts and commands in all%s are too many for %d workers, which can record %zu",
+                   load->shape.cell_count, load->shape.group_count > 1 ? ", of each group of tenants," : "",
+                   load->spec.workers, most);
         pl_arena_free(load->arena);
         pl_free(load);
         return err->code;
     }
-    load->totals = pl_new((size_t)load->spec.script_count, sizeof *load->totals);
+    load->totals = pl_new((size_t)load->shape.lane_count, sizeof *load->totals);
     hist_init_latency(&load->picture.response);
+    hist_init_latency(&load->self.lateness);
+    if (spec->driver == LOAD_HTTP) {
+        http_stats_init(&load->http.warm_up);
+        http_stats_init(&load->http.measured);
+    }
+    if (spec->tenants != NULL)
+        load->tenants = pl_new(spec->tenants->row_count, sizeof *load->tenants);
     pthread_mutex_init(&load->mutex, NULL);
     pthread_condattr_t attributes;
     pthread_condattr_init(&attributes);
@@ -332,6 +207,8 @@ static void *thread_main(void *argument)
     pthread_mutex_lock(&load->mutex);
     while (load->gate == GATE_RUN)
         pthread_cond_wait(&load->changed, &load->mutex);
+    if (is_run && load->spec.driver == LOAD_HTTP && worker->driver->ops->gather != NULL)
+        worker->driver->ops->gather(worker->driver, &load->http);
     pthread_mutex_unlock(&load->mutex);
     worker->driver->ops->close(worker->driver);
     return NULL;
@@ -403,7 +280,8 @@ enum pl_code load_connect(struct load *load, const volatile int *stop, struct pl
 {
     assert(load->connect_start_ns == 0);
     load->connect_start_ns = pl_clock_ns();
-    pgconn_descriptors_raise(load->spec.clients + load->thread_count);
+    int connections = load->spec.http == NULL ? 0 : load->spec.http->engine.connections;
+    pgconn_descriptors_raise((connections > load->spec.clients ? connections : load->spec.clients) + load->thread_count);
     for (int w = 0; w < load->thread_count; w++) {
         int result = thread_create(&load->threads[w]);
         if (result != 0) {
@@ -471,8 +349,9 @@ static void picture_add(struct load *load, const struct recorder_buffer *buffer)
     if (buffer->end_ns < picture->end_ns)
         return;
     for (size_t half = 0; half < 2; half++)
-        for (int s = 0; s < load->shape.script_count; s++) {
-            const struct recorder_cell *cell = &buffer->cells[half * load->shape.cell_count + load->shape.first_cell[s]];
+        for (int lane = 0; lane < load->shape.lane_count; lane++) {
+            size_t index = half * load->shape.cell_count + load->shape.lanes[lane].first_cell;
+            const struct recorder_cell *cell = &buffer->cells[index];
             picture->completed += cell->ledger.completed;
             hist_merge(&picture->response, &cell->response);
         }
@@ -488,7 +367,7 @@ static bool cell_is_empty(const struct recorder_cell *cell)
            ledger->expired == 0 && ledger->unfinished == 0 && attempts->retries == 0;
 }
 
-static void totals_add(struct load *load, const struct slice *slice)
+static void totals_add(struct load *load, int lane, const struct slice *slice)
 {
     const struct ledger *ledger = &slice->ledger;
     int half = slice->due_in == PHASE_MEASURE;
@@ -497,28 +376,29 @@ static void totals_add(struct load *load, const struct slice *slice)
         load->step_retries += slice->attempts.retries;
         return;
     }
-    ledger_add(&load->totals[slice->script][half], ledger);
+    ledger_add(&load->totals[lane][half], ledger);
     attempts_add(&load->attempts[half], &slice->attempts);
     load->glance_completed += ledger->completed;
-    load->glance_failed += ledger->failed;
+    load->glance_failed += ledger->failed + ledger->expired;
     if (slice->during == PHASE_MEASURE)
         load->completed_in_window += ledger->completed;
 }
 
 /* One cell as a slice. The operations due in the phase of the slice itself are stated even when there were none: an
  * interval in which nothing happened is a fact too. */
-static void cell_push(struct load *load, const struct recorder_buffer *buffer, struct slice *slice, struct sink *sink,
-                      struct pl_err *err)
+static void cell_push(struct load *load, int lane, const struct recorder_buffer *buffer, struct slice *slice,
+                      struct sink *sink, struct pl_err *err)
 {
     int half = slice->due_in == PHASE_MEASURE;
-    const struct recorder_cell *cell = &buffer->cells[(size_t)half * load->shape.cell_count +
-                                                      load->shape.first_cell[slice->script] + (size_t)(slice->step + 1)];
+    size_t index = (size_t)half * load->shape.cell_count + load->shape.lanes[lane].first_cell + (size_t)(slice->step + 1);
+    const struct recorder_cell *cell = &buffer->cells[index];
     slice->ledger = cell->ledger;
     slice->attempts = cell->attempts;
     slice->service = &cell->service;
     slice->response = slice->step < 0 ? &cell->response : NULL;
     slice->lateness = slice->step < 0 ? &cell->lateness : NULL;
-    totals_add(load, slice);
+    slice->censored = &cell->censored;
+    totals_add(load, lane, slice);
     bool is_own_phase = slice->due_in == (buffer->during == PHASE_WARM_UP ? PHASE_WARM_UP : PHASE_MEASURE);
     bool is_stated = slice->step < 0 && is_own_phase && buffer->end_ns > buffer->start_ns;
     if (err->code == PL_OK && (is_stated || !cell_is_empty(cell)))
@@ -532,10 +412,12 @@ static void buffer_push(struct load *load, int64_t trial_id, const struct record
         .trial_id = trial_id, .start_ns = buffer->start_ns, .end_ns = buffer->end_ns, .during = buffer->during};
     for (int half = 0; half < 2; half++) {
         slice.due_in = half == 1 ? PHASE_MEASURE : PHASE_WARM_UP;
-        for (slice.script = 0; slice.script < load->shape.script_count; slice.script++) {
-            int steps = (int)load_shape_steps(&load->shape, slice.script);
+        for (int lane = 0; lane < load->shape.lane_count; lane++) {
+            slice.script = load->shape.lanes[lane].script;
+            slice.group = load->shape.lanes[lane].group;
+            int steps = (int)load_shape_steps(&load->shape, lane);
             for (slice.step = -1; slice.step < steps; slice.step++)
-                cell_push(load, buffer, &slice, sink, err);
+                cell_push(load, lane, buffer, &slice, sink, err);
         }
     }
 }
@@ -616,19 +498,58 @@ enum pl_code load_poll(struct load *load, int64_t trial_id, struct sink *sink, s
 
 /* ---- finish ---- */
 
+enum { GAPS_LEAST = 3 };
+
 static int64_t later(int64_t a_ns, int64_t b_ns)
 {
     return a_ns > b_ns ? a_ns : b_ns;
 }
 
+static void tenants_gather(struct load *load, const struct worker *worker)
+{
+    for (size_t row = 0; load->tenants != NULL && row < load->spec.tenants->row_count; row++) {
+        load->tenants[row].completed += worker->tenants[row].completed;
+        load->tenants[row].failed += worker->tenants[row].failed;
+    }
+}
+
+static double gaps_cv(const struct moments *gaps)
+{
+    return gaps->n < GAPS_LEAST ? (double)NAN : moments_cv(gaps);
+}
+
+/* Time that a worker in virtual time takes says nothing. */
+static void self_gather(struct load *load)
+{
+    struct load_self *self = &load->self;
+    struct moments gaps = {0}, asked = {0};
+    for (int w = 0; w < load->thread_count; w++) {
+        const struct worker *worker = &load->threads[w].worker;
+        hist_merge(&self->lateness, &worker->self.lateness);
+        moments_merge(&gaps, &worker->self.gaps);
+        moments_merge(&asked, &worker->self.gaps_asked);
+        int64_t window_ns = worker->measure_end_ns - worker->measure_start_ns;
+        double frac = window_ns > 0 ? (double)worker->window_cpu_ns / (double)window_ns : 0;
+        if (!worker->recorder.patient && frac > self->busiest_frac)
+            self->busiest_frac = frac;
+    }
+    self->starts = self->lateness.total;
+    self->gap_cv = gaps_cv(&gaps);
+    self->gap_cv_asked = gaps_cv(&asked);
+}
+
 static void result_gather(struct load *load, struct load_result *result)
 {
+    self_gather(load);
     *result = (struct load_result){.connect_start_ns = load->connect_start_ns,
                                    .connect_end_ns = load->connect_end_ns,
                                    .workers = load->thread_count,
                                    .event_loop = load->event_loop,
                                    .warm_up_attempts = load->attempts[0],
                                    .measured_attempts = load->attempts[1],
+                                   .self = &load->self,
+                                   .http = load->spec.driver == LOAD_HTTP ? &load->http : NULL,
+                                   .tenants = load->tenants,
                                    .connect = load->spec.connect_each ? &load->connect : NULL,
                                    .completed_in_window = load->completed_in_window};
     bool was_measured = false;
@@ -645,6 +566,7 @@ static void result_gather(struct load *load, struct load_result *result)
         result->clients_ended_early += worker->ended_early;
         result->notices_missed += worker->notices.missed;
         result->log_wait_ns += worker->log.wait_ns;
+        tenants_gather(load, worker);
         if (worker->connect != NULL)
             hist_merge(&load->connect, worker->connect);
         if (worker->longest_gap_ns > result->longest_gap_ns)
@@ -653,9 +575,9 @@ static void result_gather(struct load *load, struct load_result *result)
     if (!was_measured) /* it was stopped before */
         result->measure_start_ns = result->measure_end_ns = 0;
     result->window_ns = result->measure_end_ns - result->measure_start_ns;
-    for (int s = 0; s < load->spec.script_count; s++) {
-        ledger_add(&result->warm_up, &load->totals[s][0]);
-        ledger_add(&result->measured, &load->totals[s][1]);
+    for (int lane = 0; lane < load->shape.lane_count; lane++) {
+        ledger_add(&result->warm_up, &load->totals[lane][0]);
+        ledger_add(&result->measured, &load->totals[lane][1]);
     }
     ledger_add(&result->total, &result->warm_up);
     ledger_add(&result->total, &result->measured);
@@ -706,6 +628,22 @@ static bool attempts_equal(const struct attempts *a, const struct attempts *b)
            a->deadlock == b->deadlock && a->above_limit == b->above_limit;
 }
 
+/* What the tenants have in all against the ledger. */
+static enum pl_code tenants_check(const struct load *load, const struct load_result *result, struct pl_err *err)
+{
+    int64_t completed = 0, failed = 0;
+    if (load->tenants == NULL)
+        return PL_OK;
+    for (size_t row = 0; row < load->spec.tenants->row_count; row++) {
+        completed += load->tenants[row].completed;
+        failed += load->tenants[row].failed;
+    }
+    if (completed != result->measured.completed || failed != result->measured.failed + result->measured.expired)
+        return pl_err_set(err, PL_BALANCE, "the tenants have %lld completed operations, the ledger %lld",
+                          (long long)completed, (long long)result->measured.completed);
+    return PL_OK;
+}
+
 /* What the slices, and the log, say against what the engine counted. */
 static enum pl_code books_check(const struct load *load, const struct load_result *result, struct pl_err *err)
 {
@@ -717,14 +655,15 @@ static enum pl_code books_check(const struct load *load, const struct load_resul
         attempts_add(&count.attempts, &one->attempts);
         count.step_completed += one->step_completed;
         count.step_failed += one->step_failed;
+        count.step_expired += one->step_expired;
         count.step_retries += one->step_retries;
         logged += load->threads[w].worker.log.logged;
     }
-    for (int s = 0; s < load->spec.script_count; s++)
+    for (int lane = 0; lane < load->shape.lane_count; lane++)
         for (int half = 0; half < 2; half++)
-            if (!ledger_balances(&load->totals[s][half]))
+            if (!ledger_balances(&load->totals[lane][half]))
                 return pl_err_set(err, PL_BALANCE, "the ledger of script \"%s\" does not balance",
-                                  load->spec.scripts[s].program->name);
+                                  load->shape.lanes[lane].program->name);
     const struct ledger *total = &result->total;
     if (!ledger_balances(total) || !ledgers_equal(total, &count.ledger))
         return pl_err_set(err, PL_BALANCE, "the slices hold %lld due and %lld completed, the engine counted %lld and %lld",
@@ -736,15 +675,15 @@ static enum pl_code books_check(const struct load *load, const struct load_resul
         return pl_err_set(err, PL_BALANCE, "the slices hold %lld retries, the engine counted %lld",
                           (long long)attempts.retries, (long long)count.attempts.retries);
     if (load->steps.completed != count.step_completed || load->steps.failed != count.step_failed ||
-        load->step_retries != count.step_retries)
+        load->steps.expired != count.step_expired || load->step_retries != count.step_retries)
         return pl_err_set(err, PL_BALANCE, "the slices hold %lld completed steps, the engine counted %lld",
                           (long long)load->steps.completed, (long long)count.step_completed);
-    int64_t ended = count.ledger.completed + count.ledger.failed + count.ledger.skipped;
+    int64_t ended = count.ledger.completed + count.ledger.failed + count.ledger.expired + count.ledger.skipped;
     bool logs_all = load->spec.log_operations && (load->spec.sampling_frac == 0 || load->spec.sampling_frac == 1);
     if (load->logged != logged || (logs_all && logged != ended))
         return pl_err_set(err, PL_BALANCE, "the log holds %lld operations, %lld have ended", (long long)load->logged,
                           (long long)ended);
-    return PL_OK;
+    return tenants_check(load, result, err);
 }
 
 enum pl_code load_finish(struct load *load, int64_t trial_id, struct sink *sink, struct load_result *ret_result,
@@ -776,6 +715,13 @@ void load_free(struct load *load)
     hist_release(&load->picture.response);
     if (load->spec.connect_each)
         hist_release(&load->connect);
+    hist_release(&load->self.lateness);
+    if (load->spec.driver == LOAD_HTTP) {
+        http_stats_release(&load->http.warm_up);
+        http_stats_release(&load->http.measured);
+        pl_free(load->http.addresses);
+    }
+    pl_free(load->tenants);
     pl_free(load->notices);
     pl_free(load->has_notice);
     pthread_cond_destroy(&load->changed);
@@ -784,4 +730,26 @@ void load_free(struct load *load)
     pl_free(load->threads);
     pl_arena_free(load->arena);
     pl_free(load);
+}
+
+/* ---- what a result is worth ---- */
+
+#define LATE_NS PL_NS_PER_MS
+#define BUSY_FRAC 0.8
+
+const char *load_result_mark(const struct load_result *result, const struct hist *response, bool open_loop,
+                             struct pl_arena *arena)
+{
+    const struct load_self *self = result->self;
+    int64_t late_ns = hist_quantile(&self->lateness, 0.99);
+    int64_t median_ns = hist_quantile(response, 0.5);
+    if (open_loop && late_ns > LATE_NS && late_ns > median_ns / 10)
+        return pl_format(arena,
+                         "The schedule was not kept: 1 %% of the operations were started more than %.3g ms later than "
+                         "they could have been.",
+                         (double)late_ns / PL_NS_PER_MS);
+    if (self->busiest_frac > BUSY_FRAC)
+        return pl_format(arena, "The client was the limit: its busiest worker used %.0f %% of a core.",
+                         100 * self->busiest_frac);
+    return NULL;
 }

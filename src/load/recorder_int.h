@@ -33,12 +33,13 @@ enum {
     RECORDER_ABANDONED = 3  /* the conductor has left for good */
 };
 
-/* A whole operation, or one step (service only, of the ledger only completed and failed, of the attempts only retries,
- * serialization and deadlock). */
+/* A whole operation, or one step (service and censored only, of the ledger only completed, failed and expired, of the
+ * attempts only retries, serialization and deadlock). */
 struct recorder_cell {
     struct ledger ledger;
     struct hist service, response, lateness;
     struct attempts attempts; /* far from what every step touches */
+    struct hist censored;     /* see struct slice */
 };
 
 struct recorder_buffer {
@@ -64,6 +65,8 @@ struct recorder {
     int spare_count;
     struct pl_ring full, empty; /* of struct recorder_buffer * */
     struct recorder_buffer buffers[RECORDER_BUFFERS];
+    int64_t *slab; /* all counts of all histograms: one mapping, of which only what is touched costs memory */
+    size_t slab_bytes;
     struct recorder_fault faults[RECORDER_FAULTS + PHASE_COUNT];
     int fault_count; /* of the first RECORDER_FAULTS */
 };
@@ -80,16 +83,20 @@ void recorder_cut_phase(struct recorder *recorder, int64_t at_ns, enum phase pha
 void recorder_finish(struct recorder *recorder, int64_t at_ns);
 
 /* due_in is PHASE_WARM_UP or PHASE_MEASURE; step: -1 for the whole operation, else as load_shape_step says. */
-static inline struct recorder_cell *recorder_cell(const struct recorder *recorder, enum phase due_in, int script, int step)
+static inline struct recorder_cell *recorder_cell(const struct recorder *recorder, enum phase due_in, int lane, int step)
 {
     const struct load_shape *shape = recorder->shape;
-    size_t index = (due_in == PHASE_MEASURE ? shape->cell_count : 0) + shape->first_cell[script];
+    size_t index = (due_in == PHASE_MEASURE ? shape->cell_count : 0) + shape->lanes[lane].first_cell;
     return &recorder->current->cells[index + (size_t)(step + 1)];
 }
 
-void recorder_complete(struct recorder *recorder, enum phase due_in, int script, int64_t due_ns, int64_t sent_ns,
+void recorder_complete(struct recorder *recorder, enum phase due_in, int lane, int64_t due_ns, int64_t sent_ns,
                        int64_t done_ns);
-void recorder_step(struct recorder *recorder, enum phase due_in, int script, int step, int64_t service_ns);
+void recorder_step(struct recorder *recorder, enum phase due_in, int lane, int step, int64_t service_ns);
+/* An operation (at_least_ns since due) or a step (since sent) that got no answer in time. */
+void recorder_expire(struct recorder *recorder, enum phase due_in, int lane, int step, int64_t at_least_ns);
+/* An operation that had not ended at the end of the load, at_least_ns after it was due. */
+void recorder_unfinished(struct recorder *recorder, enum phase due_in, int lane, bool was_started, int64_t at_least_ns);
 
 /* Counts a fault in the current phase; code and text (may be NULL) are copied, shortened. */
 void recorder_fault(struct recorder *recorder, enum phase phase, const char *code, const char *text, int64_t at_ns);

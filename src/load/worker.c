@@ -8,6 +8,7 @@
 
 #include "base/arena.h"
 #include "base/clock.h"
+#include "hurl/hurl.h"
 
 #include "base/ban.h"
 
@@ -56,13 +57,15 @@ static bool captures(const struct load_shape *shape)
     for (int s = 0; s < shape->script_count; s++) {
         const struct program *program = shape->scripts[s].program;
         for (size_t i = 0; i < program->step_count; i++)
-            if (program->steps[i].capture != CAPTURE_NOTHING)
+            if (program->steps[i].capture != CAPTURE_NOTHING || program->steps[i].call != NULL)
                 return true;
+        if (hurl_program_captures(program))
+            return true;
     }
     return false;
 }
 
-/* How many steps a pipeline may have: scripts have no loops. 0: none has to be remembered. */
+/* How many steps a pipeline may have: scripts with pipelines have no loops. 0: none has to be remembered. */
 static size_t pipelines_most(const struct load_shape *shape)
 {
     size_t most = 0;
@@ -86,6 +89,23 @@ static void limits_init(struct worker *worker)
     atomic_init(&worker->own_quota, quota_share(spec, worker->first_client, worker->client_count));
 }
 
+/* Those who think, come and go, or are of a tenant. */
+static void users_init(struct worker *worker, size_t count)
+{
+    const struct load_spec *spec = worker->spec;
+    bool has_thinks = spec->think_ns > 0 || spec->session_operations > 0;
+    worker->has_dues = spec->open_loop || has_thinks;
+    pl_wakes_init(&worker->thinks, has_thinks ? count : 1);
+    if (has_thinks)
+        worker->ready = pl_new(count, sizeof *worker->ready);
+    if (spec->session_operations > 0)
+        worker->session_left = pl_new(count, sizeof *worker->session_left);
+    if (spec->tenants != NULL) {
+        worker->tenant_of = pl_new(count, sizeof *worker->tenant_of);
+        worker->tenants = pl_new(spec->tenants->row_count, sizeof *worker->tenants);
+    }
+}
+
 /* What only some loads need. */
 static void extras_init(struct worker *worker, size_t count)
 {
@@ -97,14 +117,18 @@ static void extras_init(struct worker *worker, size_t count)
         if (spec->tell_failures)
             worker->saved_text = pl_new(count, sizeof *worker->saved_text);
     }
-    if (spec->open_loop)
-        worker->waiting = pl_new((size_t)spec->script_count, sizeof *worker->waiting);
+    if (spec->open_loop) {
+        worker->waiting = pl_new((size_t)worker->shape->lane_count, sizeof *worker->waiting);
+        worker->freed_ns = pl_new(count, sizeof *worker->freed_ns);
+    }
+    users_init(worker, count);
     worker->queued_most = pipelines_most(worker->shape);
     if (worker->queued_most > 0) {
         worker->queued = pl_new(count * worker->queued_most, sizeof *worker->queued);
         worker->queued_count = pl_new(count, sizeof *worker->queued_count);
     }
-    worker->has_capture = captures(worker->shape);
+    /* the driver of HTTP renders and judges with the variables that the captures hold, whether anything is captured or not */
+    worker->has_capture = spec->driver == LOAD_HTTP || captures(worker->shape);
     if (worker->has_capture)
         capture_init(&worker->capture, count, variables, worker->vars, worker->saved);
     if (spec->connect_each) {
@@ -127,7 +151,8 @@ void worker_init(struct worker *worker, const struct load_spec *spec, const stru
     worker->vars = pl_new(count * shape->variable_count + 1, sizeof *worker->vars);
     worker->done = pl_new(WORKER_BATCH, sizeof *worker->done);
     worker->stack = pl_new(count, sizeof *worker->stack);
-    load_wakes_init(&worker->wakes, count);
+    pl_wakes_init(&worker->wakes, count);
+    hist_init_latency(&worker->self.lateness);
     for (uint32_t c = 0; c < count; c++)
         client_init(worker, c);
     extras_init(worker, count);
@@ -152,7 +177,14 @@ void worker_release(struct worker *worker)
     pl_free(worker->connect);
     if (worker->has_capture)
         capture_release(&worker->capture);
-    load_wakes_release(&worker->wakes);
+    pl_wakes_release(&worker->wakes);
+    pl_wakes_release(&worker->thinks);
+    hist_release(&worker->self.lateness);
+    pl_free(worker->ready);
+    pl_free(worker->session_left);
+    pl_free(worker->tenant_of);
+    pl_free(worker->tenants);
+    pl_free(worker->freed_ns);
     pl_free(worker->waiting);
     pl_free(worker->queued);
     pl_free(worker->queued_count);
@@ -187,6 +219,8 @@ static void phase_enter(struct worker *worker, enum phase phase, int64_t at_ns)
     if (phase == PHASE_MEASURE) {
         worker->window_cpu_start_ns = pl_clock_thread_cpu_ns();
         worker->next_phase_ns = worker->measure_end_ns;
+        if (worker->driver->ops->measure != NULL)
+            worker->driver->ops->measure(worker->driver);
     } else if (phase == PHASE_DRAIN) {
         if (worker->phase == PHASE_MEASURE)
             worker->window_cpu_ns = pl_clock_thread_cpu_ns() - worker->window_cpu_start_ns;
@@ -219,8 +253,8 @@ void worker_boundaries_cross(struct worker *worker, int64_t now_ns)
 int64_t worker_look(struct worker *worker)
 {
     int64_t now_ns = worker->driver->ops->now(worker->driver);
-    if (worker->spec->open_loop)
-        worker_arrivals_count(worker, now_ns);
+    if (worker->has_dues)
+        worker_dues_count(worker, now_ns);
     worker_advance(worker, now_ns);
     return now_ns;
 }
@@ -285,7 +319,7 @@ static bool is_over(const struct worker *worker)
 {
     if (worker->phase == PHASE_DRAIN) {
         bool more_to_start = worker_backlog_may_start(worker) && worker->alive > 0;
-        return worker->last_ns >= worker->drain_end_ns || (worker->running == 0 && !more_to_start);
+        return worker->last_ns >= worker->drain_end_ns || (worker->running == worker->held && !more_to_start);
     }
     if (worker->running > 0)
         return false;
@@ -298,8 +332,6 @@ static bool is_over(const struct worker *worker)
 /* What has not ended is written off, so that the ledger balances. */
 static void run_finish(struct worker *worker)
 {
-    worker_write_off(worker);
-    worker_backlog_write_off(worker);
     int64_t end_ns = worker->last_ns;
     if (worker->phase != PHASE_DRAIN) { /* by count, or all connections are gone: the window ends with its last event */
         if (worker->phase == PHASE_MEASURE)
@@ -309,6 +341,8 @@ static void run_finish(struct worker *worker)
     } else if (end_ns < worker->drain_end_ns) {
         worker->drain_end_ns = end_ns;
     }
+    worker_write_off(worker, worker->drain_end_ns);
+    worker_backlog_write_off(worker, worker->drain_end_ns);
     recorder_finish(&worker->recorder, worker->drain_end_ns);
     recorder_log_finish(&worker->log);
     worker->cpu_ns = pl_clock_thread_cpu_ns() - worker->cpu_start_ns;
@@ -344,27 +378,29 @@ static int64_t wait_until_ns(const struct worker *worker)
         if (worker_backlog_may_start(worker)) /* there were too many to start at once */
             until_ns = worker->last_ns;
     }
-    until_ns = earliest(until_ns, load_wakes_next_ns(&worker->wakes));
+    until_ns = earliest(until_ns, pl_wakes_next_ns(&worker->wakes));
+    if (worker->phase != PHASE_DRAIN)
+        until_ns = earliest(until_ns, pl_wakes_next_ns(&worker->thinks));
     return worker->phase == PHASE_DRAIN ? earliest(until_ns, worker->drain_end_ns) : until_ns;
 }
 
 /* Not all at once: what wakes may be over at once and wake again. */
 static void wakes_end(struct worker *worker)
 {
-    for (int i = 0; i < WORKER_BATCH && load_wakes_next_ns(&worker->wakes) <= worker->last_ns; i++) {
+    for (int i = 0; i < WORKER_BATCH && pl_wakes_next_ns(&worker->wakes) <= worker->last_ns; i++) {
         if (worker_is_past_end(worker))
             return;
-        worker_wake(worker, load_wakes_pop(&worker->wakes).client, worker->last_ns);
+        worker_wake(worker, pl_wakes_pop(&worker->wakes).client, worker->last_ns);
     }
 }
 
 static void events_handle(struct worker *worker, int count)
 {
-    bool open_loop = worker->spec->open_loop;
+    bool open_loop = worker->spec->open_loop, has_dues = worker->has_dues;
     for (int i = 0; i < count; i++) {
         int64_t now_ns = worker->done[i].done_ns;
-        if (open_loop)
-            worker_arrivals_count(worker, now_ns);
+        if (has_dues)
+            worker_dues_count(worker, now_ns);
         worker_advance(worker, now_ns);
         if (worker_is_past_end(worker))
             return;
@@ -387,9 +423,10 @@ void worker_run(struct worker *worker, int64_t start_ns)
         bool in_window = worker->phase == PHASE_MEASURE;
         int count = ops->wait(worker->driver, wait_until_ns(worker), worker->done, WORKER_BATCH);
         events_handle(worker, count);
-        if (count == 0 || open_loop || worker->wakes.count > 0) {
+        if (count == 0 || worker->has_dues || worker->wakes.count > 0) {
             int64_t now_ns = worker_look(worker);
             wakes_end(worker);
+            worker_ready_start(worker, now_ns);
             if (open_loop)
                 worker_backlog_start(worker, now_ns);
         }

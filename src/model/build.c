@@ -73,6 +73,24 @@ void model_put_absent(struct model_build *build, const struct model_label *label
     figure->note = why;
 }
 
+/* "2 of 3 trials are marked (trial 7: ...)": of those in which the load did not keep its schedule or was the limit. */
+static void note_marks(struct model_build *build, struct figure *figure)
+{
+    const struct trial_row *first = NULL;
+    size_t marked = 0;
+    for (size_t i = 0; i < figure->trial_count; i++) {
+        const struct trial_row *trial = study_trial(build->study, figure->trials[i]);
+        if (trial == NULL || trial->state != TRIAL_DONE || trial->why[0] == '\0')
+            continue;
+        marked++;
+        first = first == NULL ? trial : first;
+    }
+    if (marked > 0)
+        model_note(build, figure,
+                   pl_format(build->arena, "%zu of %zu trials %s marked (trial %lld: %s)", marked, figure->trial_count,
+                             marked == 1 ? "is" : "are", (long long)first->id, first->why));
+}
+
 struct figure *model_put(struct model_build *build, const struct model_label *label, const struct model_values *values)
 {
     if (values->count == 0) {
@@ -83,6 +101,7 @@ struct figure *model_put(struct model_build *build, const struct model_label *la
     figure->n = (int64_t)values->count;
     figure->trials = values->trials;
     figure->trial_count = values->count;
+    note_marks(build, figure);
     if (values->lacking > 0)
         model_note(build, figure,
                    pl_format(build->arena, "without %zu of %zu trials (trial %lld: %s)", values->lacking,

@@ -37,6 +37,9 @@ static bool is_open_loop(const struct kind_row *kind, const struct stage_row *st
     return rate != NULL && rate[0] != '\0' && strcmp(rate, "0") != 0;
 }
 
+/* The trials that figures rest on: those that are done. Marked ones (the schedule was not kept, or the client was the
+ * limit) are used for means and percentiles, which then say so in a note; what fits a curve through cases must leave them
+ * out. */
 static struct model_case case_of(struct model_build *build, const struct stage_row *stage, const struct case_row *row)
 {
     const struct study *study = build->study;

@@ -68,14 +68,14 @@ static bool has_window(const struct trial_row *trial)
 
 /* What throughput is made of, one value of each trial. */
 struct throughput {
-    struct model_values completed, windows, tps, with_connects, achieved, unfailed;
+    struct model_values completed, windows, tps, with_connects, achieved, unfailed, errors;
 };
 
 static struct throughput throughput_of(struct model_build *build, const struct model_case *cs)
 {
     struct throughput through;
-    struct model_values *const all[] = {&through.completed,     &through.windows,  &through.tps,
-                                        &through.with_connects, &through.achieved, &through.unfailed};
+    struct model_values *const all[] = {&through.completed, &through.windows,  &through.tps,   &through.with_connects,
+                                        &through.achieved,  &through.unfailed, &through.errors};
     for (size_t k = 0; k < sizeof all / sizeof *all; k++)
         *all[k] = model_values_new(build, cs->count);
     for (size_t i = 0; i < cs->count; i++) {
@@ -95,6 +95,7 @@ static struct throughput throughput_of(struct model_build *build, const struct m
         model_values_add(&through.with_connects, trial->id, completed / (window_s + connect_s), 0);
         model_values_add(&through.achieved, trial->id, completed, window_s);
         model_values_add(&through.unfailed, trial->id, (double)ledger.failed, (double)ledger.due);
+        model_values_add(&through.errors, trial->id, (double)ledger.failed + (double)ledger.expired, (double)ledger.due);
     }
     return through;
 }
@@ -118,6 +119,10 @@ static const struct model_label achieved_label = {
     "achieved_per_s", "", "1/s", "completed_in_window over window_ns; interval of the ratio estimator (Cochran, 6.3)."};
 static const struct model_label failed_label = {
     "failed_frac", "", "1", "Operations due in the window that failed, over all due in it; ratio of the sums over trials."};
+static const struct model_label error_label = {"error_frac", "", "1",
+                                               "Operations due in the window that failed or got no answer within their "
+                                               "time limit (expired), over all due in it; ratio "
+                                               "of the sums over trials."};
 
 #define UNSTABLE_CV 0.1
 
@@ -148,6 +153,7 @@ static void put_throughput(struct model_build *build, const struct model_case *c
     model_put_sum(build, &completed_label, &through.completed);
     model_put_sum(build, &window_label, &through.windows);
     model_put_ratio(build, &failed_label, &through.unfailed);
+    model_put_ratio(build, &error_label, &through.errors);
     if (cs->open_loop)
         model_put_ratio(build, &achieved_label, &through.achieved);
 }
@@ -176,56 +182,6 @@ static void put_cpu_per_operation(struct model_build *build, const struct model_
         &values);
 }
 
-/* Above this share of its workers' time the load generator is taken to be the limit. */
-#define CLIENT_BOUND_FRAC 0.8
-
-static const struct model_label load_cpu_label = {
-    "cpu_cores", "load", "cores", "CPU of the load's workers inside the measured window; mean over trials."};
-static const struct model_label share_label = {
-    "load_cpu_frac", "", "1",
-    "CPU of the load's workers inside the measured window over the number of workers; mean over trials."};
-static const struct model_label bound_label = {"client_bound", "", "1",
-                                               "1 when a trial's load workers were busy for more than 80 % of the window, "
-                                               "so that the load generator may have been the limit; "
-                                               "else 0."};
-
-/* The load's own counter, or the whole tool's where there is none: then the sensors are in it, which errs to the safe side.
- */
-static void put_client(struct model_build *build, const struct model_case *cs)
-{
-    bool own = study_metric(build->study, "load", "cpu_ns") != NULL;
-    struct model_values cores = model_values_new(build, cs->count), shares = model_values_new(build, cs->count);
-    struct model_values workers = model_values_new(build, cs->count);
-    for (size_t i = 0; i < cs->count; i++) {
-        const struct trial_row *trial = cs->trials[i];
-        struct model_span span = model_read_window(build, trial, own ? "load" : "tool", "cpu_ns");
-        model_values_add(&workers, trial->id, trial->workers, 0);
-        if (span.why != NULL || trial->workers < 1) {
-            const char *why = span.why != NULL ? span.why : "the number of workers is not known";
-            model_values_lack(&cores, trial->id, why);
-            model_values_lack(&shares, trial->id, why);
-            continue;
-        }
-        double value = span.delta / (double)(span.to_ns - span.from_ns);
-        model_values_add(&cores, trial->id, value, 0);
-        model_values_add(&shares, trial->id, value / trial->workers, 0);
-    }
-    struct figure *figure = model_put_mean(build, &load_cpu_label, &cores);
-    if (figure != NULL)
-        figure->status = FIGURE_COMPUTED;
-    if (!own)
-        model_note(build, figure, "of the whole tool, sensors included: the load's own CPU was not read");
-    figure = model_put_mean(build, &share_label, &shares);
-    if (figure != NULL)
-        figure->status = FIGURE_COMPUTED;
-    figure = model_put_max(build, &bound_label, &shares);
-    if (figure != NULL) {
-        figure->status = FIGURE_COMPUTED;
-        figure->value = figure->value > CLIENT_BOUND_FRAC ? 1 : 0;
-    }
-    model_put_max(build, &(struct model_label){"workers", "", "count", "Threads of the load generator."}, &workers);
-}
-
 void model_put_load(struct model_build *build, const struct model_case *cs)
 {
     put_ledger(build, cs, true);
@@ -234,7 +190,8 @@ void model_put_load(struct model_build *build, const struct model_case *cs)
     model_put_latencies(build, cs);
     model_put_costs(build, cs);
     put_cpu_per_operation(build, cs, build->study->subject);
-    put_client(build, cs);
+    model_put_client(build, cs);
+    model_put_parts(build, cs);
     model_put_wal(build, cs);
     model_put_backends(build, cs);
 }

@@ -16,6 +16,10 @@ struct figures {
 };
 struct figures model_figures(const struct study *study, struct pl_arena *arena);
 
+/* Subjects of figures of one script of a mix, and of one group of tenants, begin with these; their names follow. */
+#define MODEL_SCRIPT_PART "script:"
+#define MODEL_GROUP_PART "group:"
+
 /* NULL when there is none of that name. subject "" matches only "". Binary search. */
 const struct figure *model_figure(const struct figures *figures, int64_t stage_id, int64_t case_id, const char *subject,
                                   const char *name);

@@ -22,7 +22,7 @@ struct model_build {
 struct model_case {
     const struct stage_row *stage;
     const struct case_row *row;
-    const struct trial_row **trials; /* in state DONE, by ordinal */
+    const struct trial_row **trials; /* in state DONE, by ordinal; marked ones too, see figures.c */
     size_t count;
     bool open_loop;
 };
@@ -100,6 +100,18 @@ bool model_read_ends(struct model_build *build, const struct trial_row *trial, c
 
 /* --- latency.c: histograms of one case, merged over its trials --- */
 void model_put_latencies(struct model_build *build, const struct model_case *cs);
+/* Response and service of one script or group of tenants; -1: of all. */
+void model_put_part_latencies(struct model_build *build, const struct model_case *cs, int script, int group,
+                              const char *subject);
+
+/* --- parts.c: what single scripts and groups of tenants of a case's load come to --- */
+void model_put_parts(struct model_build *build, const struct model_case *cs);
+/* The recorded name of a script (step -1) or step; NULL: there is none. */
+const char *model_script_row(const struct study *study, int64_t case_id, int script, int step);
+const char *model_script_name(struct model_build *build, const struct model_case *cs, int script);
+
+/* --- client.c: how the load generator itself did, and what it counted of HTTP --- */
+void model_put_client(struct model_build *build, const struct model_case *cs);
 
 /* --- cost.c: what services and the tool used --- */
 void model_put_costs(struct model_build *build, const struct model_case *cs);

@@ -263,6 +263,18 @@ bool page_is_server_elsewhere(const struct page *page)
     return place != NULL && strcmp(place->value, "this machine") != 0;
 }
 
+bool page_is_attached(const struct page *page)
+{
+    const struct fact *kind = study_fact(page->study, page->study->subject, "kind");
+    return kind != NULL && strcmp(kind->value, "attach") == 0;
+}
+
+static const char *how_it_ran(const struct page *page)
+{
+    return page_is_load_only(page) || page_is_attached(page) ? "running already, and was loaded"
+                                                             : "started, loaded and watched";
+}
+
 void page_about(struct page *page)
 {
     const struct study *study = page->study;
@@ -276,9 +288,7 @@ void page_about(struct page *page)
         doc_code(page->doc, line, version);
         doc_say(page->doc, line, ")");
     }
-    doc_say(page->doc, line, ". It was %s from %s",
-            page_is_load_only(page) ? "running already, and was loaded" : "started, loaded and watched",
-            page_time(page->arena, study->started_unix_ns));
+    doc_say(page->doc, line, ". It was %s from %s", how_it_ran(page), page_time(page->arena, study->started_unix_ns));
     if (study->ended_unix_ns > 0)
         doc_say(page->doc, line, " to %s", page_time(page->arena, study->ended_unix_ns));
     doc_say(page->doc, line, " by Plimsoll ");
@@ -312,7 +322,7 @@ void page_settings(struct page *page)
     if (!any)
         return;
     doc_section_add(page->doc, 2, "settings", "All settings that differ from the defaults");
-    if (!page_is_load_only(page))
+    if (!page_is_load_only(page) && !page_is_attached(page))
         doc_say(page->doc, doc_paragraph(page->doc),
                 "Some of these are not the plan's: they come from making the data directory, or keep a service apart from "
                 "others on the machine.");
@@ -561,12 +571,13 @@ static void warn_first(struct page *page)
                 "%zu of %zu trials failed and are not in the figures: see what went wrong.", failed, study->trial_count);
     for (size_t i = 0; i < study->case_count; i++) {
         const struct case_row *row = &study->cases[i];
-        const struct figure *share = page_find(page, row->stage_id, row->id, "", "failed_frac");
+        const bool expired = count_of(page, row, "expired") > 0;
+        const struct figure *share = page_find(page, row->stage_id, row->id, "", expired ? "error_frac" : "failed_frac");
         if (share == NULL || share->status == FIGURE_ABSENT || !(share->value > 0))
             continue;
         const struct stage_row *stage = study_stage(study, row->stage_id);
         struct doc_line *line = doc_warning(page->doc);
-        doc_say(page->doc, line, "Operations failed in ");
+        doc_say(page->doc, line, expired ? "Operations failed or got no answer in time in " : "Operations failed in ");
         doc_code(page->doc, line, stage != NULL ? stage->name : "");
         doc_say(page->doc, line, " (%s): ", page_case_words(page, row));
         page_say_figure(page, line, share);

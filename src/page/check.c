@@ -146,13 +146,18 @@ static enum pl_code check_memory(const struct check *check, const struct figure 
     return is_near(total->value, sum, 1e-9) ? PL_OK : broken(check, "memory as the sum of its parts", total->value, sum);
 }
 
-/* Clients that are done after so many operations each: some end before the window does. */
-static bool has_idle_ends(const struct check *check)
+static bool is_given(const struct check *check, const char *name, const char *none)
 {
-    const char *each = param_value(check->row->params, check->row->param_count, "transactions");
-    if (each == NULL)
-        each = param_value(check->stage->params, check->stage->param_count, "transactions");
-    return each != NULL && strcmp(each, "0") != 0;
+    const char *value = param_value(check->row->params, check->row->param_count, name);
+    if (value == NULL)
+        value = param_value(check->stage->params, check->stage->param_count, name);
+    return value != NULL && strcmp(value, none) != 0;
+}
+
+/* Clients that are done after so many operations each, some before the window ends; or that think between operations. */
+static bool has_idle_clients(const struct check *check)
+{
+    return is_given(check, "transactions", "0") || is_given(check, "think", "0s");
 }
 
 /* N = X R of a closed loop: the clients' time in the window is the sum of the response times, but for what crosses its two
@@ -176,7 +181,7 @@ static enum pl_code check_little(const struct check *check)
     double clients = clients_ns / window_ns;
     double edge = longest->value * (double)inside->trial_count / window_ns;
     double off = inside->value - clients;
-    if (off < 0 && has_idle_ends(check))
+    if (off < 0 && has_idle_clients(check))
         return PL_OK;
     if (fabs(off) > clients * (0.05 + edge))
         return broken(check, "the number of clients, by Little's law (throughput times mean response),", clients,

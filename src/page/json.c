@@ -9,7 +9,7 @@
 
 #include "base/ban.h"
 
-#define PAGE_SCHEMA_VERSION 1
+#define PAGE_SCHEMA_VERSION 2
 
 /* Text from outside is repaired, for JSON is UTF-8; control characters are escaped by the writer. */
 static json_t *json_text(struct pl_arena *arena, const char *text)
@@ -86,6 +86,22 @@ static json_t *json_stages(struct pl_arena *arena, const struct study *study)
             json_array_append_new(cases, item);
         }
         json_object_set_new(object, "cases", cases);
+        json_array_append_new(array, object);
+    }
+    return array;
+}
+
+static json_t *json_groups(struct pl_arena *arena, const struct study *study)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; i < study->group_count; i++) {
+        const struct group_row *group = &study->groups[i];
+        json_t *object = json_object();
+        json_object_set_new(object, "case", json_integer(group->case_id));
+        json_object_set_new(object, "group", json_integer(group->group));
+        json_object_set_new(object, "name", json_text(arena, group->name));
+        json_object_set_new(object, "tenants", json_integer(group->tenants));
+        json_object_set_new(object, "weight_frac", json_double(group->weight_frac));
         json_array_append_new(array, object);
     }
     return array;
@@ -278,6 +294,7 @@ enum pl_code page_json(const struct page *page, struct pl_buf *out, struct pl_er
     json_object_set_new(root, "study", json_study(page->arena, page->study));
     json_object_set_new(root, "facts", json_facts(page->arena, page->study));
     json_object_set_new(root, "stages", json_stages(page->arena, page->study));
+    json_object_set_new(root, "groups", json_groups(page->arena, page->study));
     json_object_set_new(root, "trials", json_trials(page->arena, page->study));
     json_object_set_new(root, "faults", json_faults(page->arena, page->study));
     json_object_set_new(root, "figures", figures);

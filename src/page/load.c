@@ -52,6 +52,63 @@ static const struct load_column arrival_columns[] = {
     {"95 % interval", "", "achieved_per_s", DOC_INTERVAL},
     {"Trials", "", "achieved_per_s", DOC_COUNT},
 };
+/* Of a server that was attached to: nothing of it was read, and operations have time limits. */
+static const struct load_column http_throughput_columns[] = {
+    {"Throughput", "", "tps", DOC_VALUE},       {"Std. deviation", "", "tps", DOC_STDDEV},
+    {"95 % interval", "", "tps", DOC_INTERVAL}, {"Trials", "", "tps", DOC_COUNT},
+    {"Completed", "", "completed", DOC_VALUE},  {"Failed", "", "failed", DOC_VALUE},
+    {"Expired", "", "expired", DOC_VALUE},      {"Errors", "", "error_frac", DOC_VALUE},
+};
+static const struct load_column http_arrival_columns[] = {
+    {"Due", "", "due", DOC_VALUE},
+    {"Completed", "", "completed", DOC_VALUE},
+    {"Never started", "", "never_started", DOC_VALUE},
+    {"Failed", "", "failed", DOC_VALUE},
+    {"Expired", "", "expired", DOC_VALUE},
+    {"Errors", "", "error_frac", DOC_VALUE},
+    {"Achieved", "", "achieved_per_s", DOC_VALUE},
+    {"95 % interval", "", "achieved_per_s", DOC_INTERVAL},
+    {"Trials", "", "achieved_per_s", DOC_COUNT},
+};
+static const struct load_column status_columns[] = {
+    {"Requests", "", "http_requests", DOC_VALUE},
+    {"Answers", "", "http_answers", DOC_VALUE},
+    {"2xx", "", "http_status_2xx", DOC_VALUE},
+    {"3xx", "", "http_status_3xx", DOC_VALUE},
+    {"4xx", "", "http_status_4xx", DOC_VALUE},
+    {"5xx", "", "http_status_5xx", DOC_VALUE},
+    {"Other", "", "http_status_other", DOC_VALUE},
+    {"1xx before them", "", "http_informational", DOC_VALUE},
+    {"Redirects followed", "", "http_redirects", DOC_VALUE},
+    {"Sent again", "", "http_retries", DOC_VALUE},
+};
+static const struct load_column connection_columns[] = {
+    {"Opened", "", "http_connections_opened", DOC_VALUE},
+    {"Failed", "", "http_connections_failed", DOC_VALUE},
+    {"Closed by the server", "", "http_connections_closed_by_peer", DOC_VALUE},
+    {"Evicted", "", "http_connections_evicted", DOC_VALUE},
+    {"Handshakes, full", "", "http_handshakes_full", DOC_VALUE},
+    {"Resumed", "", "http_handshakes_resumed", DOC_VALUE},
+    {"Connect p50", "", "http_connect_p50_ns", DOC_VALUE},
+    {"p99", "", "http_connect_p99_ns", DOC_VALUE},
+    {"First byte p50", "", "http_first_byte_p50_ns", DOC_VALUE},
+    {"p99", "", "http_first_byte_p99_ns", DOC_VALUE},
+    {"Sent", "", "http_sent_bytes", DOC_VALUE},
+    {"Received", "", "http_received_bytes", DOC_VALUE},
+    {"Found none free", "", "http_blocked", DOC_VALUE},
+};
+static const struct load_column client_columns[] = {
+    {"CPU of the tool", "tool", "cpu_cores", DOC_VALUE},
+    {"Load workers busy", "", "load_cpu_frac", DOC_VALUE},
+};
+static const struct load_column self_columns[] = {
+    {"Own lateness p50", "", "own_lateness_p50_ns", DOC_VALUE},
+    {"p99", "", "own_lateness_p99_ns", DOC_VALUE},
+    {"Highest", "", "own_lateness_max_ns", DOC_VALUE},
+    {"Spread of gaps", "", "gap_cv", DOC_VALUE},
+    {"As asked", "", "gap_cv_asked", DOC_VALUE},
+    {"Busiest worker", "", "busiest_worker_frac", DOC_VALUE},
+};
 static const struct load_column open_latency_columns[] = {
     {"Response p50", "", "response_p50_ns", DOC_VALUE}, {"p95", "", "response_p95_ns", DOC_VALUE},
     {"p99", "", "response_p99_ns", DOC_VALUE},          {"p99, 95 % interval", "", "response_p99_ns", DOC_INTERVAL},
@@ -166,7 +223,7 @@ static const char *after_script(const char *text, const char *script)
 static bool is_step(struct page *page, const struct stage_row *stage, const char *script, const struct figure *figure)
 {
     const struct case_row *row = study_case(page->study, figure->case_id);
-    return figure->stage_id == stage->id && row != NULL && figure->subject[0] != '\0' &&
+    return figure->stage_id == stage->id && row != NULL && figure->subject[0] != '\0' && !page_is_part(figure->subject) &&
            strcmp(figure->name, "service_mean_ns") == 0 && strcmp(script_of(page, row), script) == 0;
 }
 
@@ -222,8 +279,9 @@ static void script_heading(struct page *page, const struct stage_row *stage, con
                     script[0] == '\0' ? stage->name : pl_format(page->arena, "%s: %s", stage->name, script));
     struct doc_line *line = doc_paragraph(page->doc);
     doc_say(page->doc, line, "%s", stage->question);
-    static const char *const told[] = {"clients",  "operations", "transactions", "for",       "warm_up",
-                                       "protocol", "arrivals",   "workers",      "iterations"};
+    static const char *const told[] = {"clients",     "operations", "transactions", "for",       "warm_up",
+                                       "protocol",    "arrivals",   "think",        "session",   "http2",
+                                       "connections", "keep_alive", "workers",      "iterations"};
     const char *operations = param_value(stage->params, stage->param_count, "operations");
     const char *transactions = param_value(stage->params, stage->param_count, "transactions");
     bool is_counted =
@@ -232,7 +290,9 @@ static void script_heading(struct page *page, const struct stage_row *stage, con
     for (size_t i = 0; i < COUNT_OF(told); i++) {
         const char *value = param_value(stage->params, stage->param_count, told[i]);
         bool is_time = strcmp(told[i], "for") == 0 || strcmp(told[i], "warm_up") == 0; /* by count there is neither */
-        if (value == NULL || value[0] == '\0' || strcmp(value, "0") == 0 || (is_counted && is_time))
+        bool is_default = value == NULL || value[0] == '\0' || strcmp(value, "0") == 0 || strcmp(value, "service") == 0 ||
+                          (strcmp(told[i], "think") == 0 && strcmp(value, "0s") == 0);
+        if (is_default || (is_counted && is_time))
             continue;
         doc_say(page->doc, line, first ? " (" : ", ");
         doc_code(page->doc, line, pl_format(page->arena, "%s: %s", told[i], value));
@@ -241,11 +301,36 @@ static void script_heading(struct page *page, const struct stage_row *stage, con
     doc_say(page->doc, line, "%s", first ? "" : ")");
 }
 
+/* Of which studies a table is: of services that were started and watched, of those that were attached to, of those whose
+ * load told the figures. */
+enum load_when { ALWAYS, STARTED, ATTACHED, TOLD };
+
 struct load_tables {
     const char *suffix, *caption;
     const struct load_column *columns;
     size_t count;
+    enum load_when when;
 };
+
+/* Whether any case of the stage with this script has any of the figures. */
+static bool has_any(struct page *page, const struct stage_row *stage, const char *script, const struct load_tables *tables)
+{
+    for (size_t i = 0; i < page->study->case_count; i++) {
+        const struct case_row *row = &page->study->cases[i];
+        for (size_t k = 0; row->stage_id == stage->id && strcmp(script_of(page, row), script) == 0 && k < tables->count;
+             k++)
+            if (page_has(page, stage->id, row->id, tables->columns[k].subject, tables->columns[k].name))
+                return true;
+    }
+    return false;
+}
+
+static bool is_shown(struct page *page, const struct stage_row *stage, const char *script, const struct load_tables *tables)
+{
+    if (tables->when == STARTED || tables->when == ATTACHED)
+        return page_is_attached(page) == (tables->when == ATTACHED);
+    return tables->when == ALWAYS || has_any(page, stage, script, tables);
+}
 
 static void load_stage(struct page *page, const struct stage_row *stage, const char *key, const struct load_tables *tables,
                        size_t table_count)
@@ -259,10 +344,12 @@ static void load_stage(struct page *page, const struct stage_row *stage, const c
         script_heading(page, stage, row, script);
         warn_client_bound(page, stage, script);
         for (size_t k = 0; k < table_count; k++)
-            load_table(page, stage, script,
-                       pl_format(page->arena, "t-%s-%lld-%d", tables[k].suffix, (long long)stage->id, row->ordinal),
-                       pl_format(page->arena, "%s%s%s", tables[k].caption, script[0] != '\0' ? ", " : "", script), &keys,
-                       tables[k].columns, tables[k].count);
+            if (is_shown(page, stage, script, &tables[k]))
+                load_table(page, stage, script,
+                           pl_format(page->arena, "t-%s-%lld-%d", tables[k].suffix, (long long)stage->id, row->ordinal),
+                           pl_format(page->arena, "%s%s%s", tables[k].caption, script[0] != '\0' ? ", " : "", script),
+                           &keys, tables[k].columns, tables[k].count);
+        page_part_table(page, stage, row, script);
         if (has_steps(page, stage, script))
             step_table(page, stage, script);
     }
@@ -271,9 +358,14 @@ static void load_stage(struct page *page, const struct stage_row *stage, const c
 void page_clients(struct page *page)
 {
     static const struct load_tables tables[] = {
-        {"throughput", "Throughput by clients", throughput_columns, COUNT_OF(throughput_columns)},
-        {"latency", "Response time by clients", closed_latency_columns, COUNT_OF(closed_latency_columns)},
-        {"cost", "CPU and memory by clients", cost_columns, COUNT_OF(cost_columns)},
+        {"throughput", "Throughput by clients", throughput_columns, COUNT_OF(throughput_columns), STARTED},
+        {"throughput", "Throughput by clients", http_throughput_columns, COUNT_OF(http_throughput_columns), ATTACHED},
+        {"latency", "Response time by clients", closed_latency_columns, COUNT_OF(closed_latency_columns), ALWAYS},
+        {"cost", "CPU and memory by clients", cost_columns, COUNT_OF(cost_columns), STARTED},
+        {"status", "Requests and answers", status_columns, COUNT_OF(status_columns), TOLD},
+        {"connections", "Connections", connection_columns, COUNT_OF(connection_columns), TOLD},
+        {"client", "The load generator", client_columns, COUNT_OF(client_columns), ATTACHED},
+        {"self", "Did the load keep its schedule?", self_columns, COUNT_OF(self_columns), TOLD},
     };
     bool first = true;
     for (size_t i = 0; i < page->study->stage_count; i++) {
@@ -295,9 +387,14 @@ void page_clients(struct page *page)
 void page_rate(struct page *page)
 {
     static const struct load_tables tables[] = {
-        {"arrivals", "Operations by rate", arrival_columns, COUNT_OF(arrival_columns)},
-        {"latency", "Latency by rate", open_latency_columns, COUNT_OF(open_latency_columns)},
-        {"cost", "CPU and memory by rate", cost_columns, COUNT_OF(cost_columns)},
+        {"arrivals", "Operations by rate", arrival_columns, COUNT_OF(arrival_columns), STARTED},
+        {"arrivals", "Operations by rate", http_arrival_columns, COUNT_OF(http_arrival_columns), ATTACHED},
+        {"latency", "Latency by rate", open_latency_columns, COUNT_OF(open_latency_columns), ALWAYS},
+        {"cost", "CPU and memory by rate", cost_columns, COUNT_OF(cost_columns), STARTED},
+        {"status", "Requests and answers", status_columns, COUNT_OF(status_columns), TOLD},
+        {"connections", "Connections", connection_columns, COUNT_OF(connection_columns), TOLD},
+        {"client", "The load generator", client_columns, COUNT_OF(client_columns), ATTACHED},
+        {"self", "Did the load keep its schedule?", self_columns, COUNT_OF(self_columns), TOLD},
     };
     bool first = true;
     for (size_t i = 0; i < page->study->stage_count; i++) {

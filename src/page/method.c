@@ -137,12 +137,13 @@ void page_methods(struct page *page)
     const struct study *study = page->study;
     doc_section_add(page->doc, 2, "method", "How it was measured");
     struct doc_block *list = doc_list(page->doc);
-    doc_say(page->doc, doc_item(page->doc, list),
-            "Means are over trials, with Student's t interval. Percentiles come from the histograms of all trials merged, "
-            "never from "
-            "averages of percentiles; operations that had not ended count as longer than all others, failed ones are left "
-            "out. Their intervals come from order statistics. Costs for each operation are ratios of sums. "
-            "Intervals hold at 95 %% unless said otherwise.");
+    doc_say(
+        page->doc, doc_item(page->doc, list),
+        "Means are over trials, with Student's t interval. Percentiles come from the histograms of all trials merged, "
+        "never from "
+        "averages of percentiles; operations that had not ended count too, as each figure's method says, failed ones are "
+        "left out. Their intervals come from order statistics. Costs for each operation are ratios of sums. "
+        "Intervals hold at 95 %% unless said otherwise.");
     doc_say(page->doc, doc_item(page->doc, list),
             "Numbers are rounded to what their interval allows. Units of bytes are powers of 1024.");
     for (size_t i = 0; i < study->stage_count; i++)
@@ -263,6 +264,11 @@ static void trial_cells(struct page *page, struct doc_table *table, int64_t tria
     page_cell_text(page, table, row == NULL ? "" : page_case_words(page, row));
 }
 
+static bool is_marked(const struct trial_row *trial)
+{
+    return trial->state == TRIAL_DONE && trial->why[0] != '\0';
+}
+
 static void unused_trials(struct page *page)
 {
     static const char *const titles[] = {"Trial", "Stage", "Case", "Iteration", "State", "Why"};
@@ -279,6 +285,26 @@ static void unused_trials(struct page *page)
         trial_cells(page, table, trial->id);
         page_cell_text(page, table, pl_format(page->arena, "%d", trial->iteration + 1));
         page_cell_text(page, table, trial_state_name(trial->state));
+        page_cell_text(page, table, trial->why);
+    }
+}
+
+/* Trials in which the load did not keep its schedule, or was the limit: used, and to be read with that in mind. */
+static void marked_trials(struct page *page)
+{
+    static const char *const titles[] = {"Trial", "Stage", "Case", "Iteration", "Mark"};
+    struct doc_table *table = NULL;
+    for (size_t i = 0; i < page->study->trial_count; i++) {
+        const struct trial_row *trial = &page->study->trials[i];
+        if (!is_marked(trial))
+            continue;
+        if (table == NULL) {
+            table = doc_table(page->doc, "t-marked", "Trials that are marked");
+            for (size_t k = 0; k < COUNT_OF(titles); k++)
+                doc_column_add(page->doc, table, titles[k], k == 0 || k == 3, false);
+        }
+        trial_cells(page, table, trial->id);
+        page_cell_text(page, table, pl_format(page->arena, "%d", trial->iteration + 1));
         page_cell_text(page, table, trial->why);
     }
 }
@@ -305,11 +331,13 @@ static void fault_table(struct page *page)
 
 void page_faults(struct page *page)
 {
-    size_t unused = 0;
-    for (size_t i = 0; i < page->study->trial_count; i++)
+    size_t unused = 0, marked = 0;
+    for (size_t i = 0; i < page->study->trial_count; i++) {
         unused += page->study->trials[i].state != TRIAL_DONE;
+        marked += is_marked(&page->study->trials[i]);
+    }
     doc_section_add(page->doc, 2, "faults", "What went wrong");
-    if (unused == 0 && page->study->fault_count == 0) {
+    if (unused == 0 && marked == 0 && page->study->fault_count == 0) {
         doc_say(page->doc, doc_paragraph(page->doc),
                 "Nothing: no trial failed or was void, and no operation met an error.");
         return;
@@ -319,6 +347,12 @@ void page_faults(struct page *page)
             "shown here; no figure uses them.",
             unused, page->study->trial_count);
     unused_trials(page);
+    if (marked > 0)
+        doc_say(page->doc, doc_paragraph(page->doc),
+                "%zu of %zu trials %s marked: the load generator did not keep its schedule there, or was the limit itself. "
+                "Their figures are shown, each with a note.",
+                marked, page->study->trial_count, marked == 1 ? "is" : "are");
+    marked_trials(page);
     fault_table(page);
 }
 
@@ -408,6 +442,11 @@ void page_limits(struct page *page)
     doc_say(
         page->doc, doc_item(page->doc, list),
         "Nothing outside the rates, clients and data sizes in the tables was measured, and nothing is extrapolated to it.");
+    if (page_is_attached(page))
+        doc_say(
+            page->doc, doc_item(page->doc, list),
+            "The server was running already: nothing was read of its memory, CPU and disk, so no figure stands here for "
+            "them.");
     if (page_is_load_only(page))
         doc_say(
             page->doc, doc_item(page->doc, list),
@@ -421,7 +460,7 @@ void page_limits(struct page *page)
             page->doc, doc_item(page->doc, list),
             "The load generator ran on the same machine as the service: no network lies between them, and they share its "
             "CPU. The tool's own use %s.",
-            page_is_load_only(page) ? "is shown" : "is shown beside the service's");
+            page_is_load_only(page) || page_is_attached(page) ? "is shown" : "is shown beside the service's");
     doc_say(page->doc, doc_item(page->doc, list),
             "Intervals of percentiles treat operations as independent. Operations of one run are not quite, so these "
             "intervals are "

@@ -84,6 +84,8 @@ bool page_is_load(const struct stage_row *stage);
 /* `plimsoll pgbench --study`: the server was there before, and nothing but the load was watched. */
 bool page_is_load_only(const struct page *page);
 bool page_is_server_elsewhere(const struct page *page);
+/* The subject was running already, and nothing of it was read. */
+bool page_is_attached(const struct page *page);
 const char *page_fact_label(struct page *page, const char *name);
 const char *page_fact_value(struct page *page, const struct fact *fact);
 /* Of this scope; or, of a service that ran in variants, the first one's, when all variants have it with the same value. */
@@ -92,6 +94,11 @@ bool page_fact_is_shared(const struct page *page, const struct fact *fact, const
 bool page_say_variants(struct page *page, struct doc_block *list, const char *service);
 /* What its variants do not share; nothing when it has none. */
 void page_variant_table(struct page *page, const char *service, const char *anchor);
+
+/* --- parts.c: scripts of a mix, groups of tenants --- */
+bool page_is_part(const char *subject);
+/* Tables of the parts of all cases of a stage with one script or mix; nothing where loads have none. first: names them. */
+void page_part_table(struct page *page, const struct stage_row *stage, const struct case_row *first, const char *script);
 
 /* --- sections, each silent when the study has nothing for it --- */
 void page_about(struct page *page);

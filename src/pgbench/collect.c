@@ -65,7 +65,7 @@ void pgbench_total_release(struct pgbench_total *total)
     *total = (struct pgbench_total){0};
 }
 
-static void hist_add(struct hist *into, const struct hist *from)
+static void hist_take(struct hist *into, const struct hist *from)
 {
     if (from != NULL)
         hist_merge(into, from);
@@ -77,11 +77,11 @@ static void cell_add(struct pgbench_cell *cell, const struct slice *slice)
     attempts_add(&cell->attempts, &slice->attempts);
     if (slice->during == PHASE_MEASURE)
         cell->completed_in_window += slice->ledger.completed;
-    hist_add(&cell->service, slice->service);
+    hist_take(&cell->service, slice->service);
     if (slice->step >= 0)
         return;
-    hist_add(&cell->response, slice->response);
-    hist_add(&cell->lateness, slice->lateness);
+    hist_take(&cell->response, slice->response);
+    hist_take(&cell->lateness, slice->lateness);
 }
 
 void pgbench_total_add(struct pgbench_total *total, const struct slice *slice)

@@ -190,6 +190,7 @@ static void interval_add(struct log_interval *interval, bool lag, const struct o
         interval->deadlock++;
         break;
     case OPERATION_FAILED:
+    case OPERATION_EXPIRED: /* of SQL no operation does */
         interval->other++;
         break;
     }

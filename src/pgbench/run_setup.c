@@ -8,11 +8,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <termios.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/num.h"
 #include "base/rng.h"
 #include "pgbench/say_int.h"
@@ -212,16 +212,7 @@ bool pgbench_setup_can_write(const char *path)
 {
     if (path == NULL)
         return true;
-    struct stat status;
-    int os_errno = 0;
-    if (stat(path, &status) == 0) {
-        os_errno = S_ISDIR(status.st_mode) ? EISDIR : access(path, W_OK) != 0 ? errno : 0;
-    } else {
-        const char *slash = strrchr(path, '/');
-        char *folder = slash == NULL ? NULL : strndup(path, slash == path ? 1 : (size_t)(slash - path));
-        os_errno = access(folder != NULL ? folder : ".", W_OK | X_OK) != 0 ? errno : 0;
-        free(folder);
-    }
+    int os_errno = pl_file_write_errno(path);
     char reason[128];
     if (os_errno != 0)
         pgbench_say(SAY_ERROR, "could not write file \"%s\": %s", path, strerror_r(os_errno, reason, sizeof reason));

@@ -175,27 +175,6 @@ static enum pl_code refuse_number(struct reader *reader, const struct plan_key *
     return reader->err->code;
 }
 
-/* A name is a script: builtin or of the plan. */
-static enum pl_code check_script(struct reader *reader, const struct plan_key *key, const struct node *node)
-{
-    size_t known = 0;
-    while (reader->builtin_names[known] != NULL)
-        known++;
-    const char **names = pl_alloc(reader->arena, known + reader->plan->script_count + 1, sizeof *names);
-    for (size_t i = 0; i < known; i++)
-        names[i] = reader->builtin_names[i];
-    for (size_t i = 0; i < reader->plan->script_count; i++)
-        names[known++] = reader->plan->scripts[i].name;
-    for (size_t i = 0; i < known; i++)
-        if (strcmp(names[i], node->text) == 0)
-            return PL_OK;
-    plan_fail(reader, node, "\"%s\" names the unknown script %s", key->name, plan_shown(reader->arena, node->text));
-    if (known > 0)
-        plan_hint_nearest(reader, node->text, names, "The builtin scripts and those under \"scripts:\" are");
-    pl_err_hint(reader->err, "Name its file under \"scripts:\".");
-    return reader->err->code;
-}
-
 enum pl_code plan_take_param(struct reader *reader, const struct plan_key *key, const struct node *node,
                              struct plan_params *params)
 {
@@ -204,14 +183,16 @@ enum pl_code plan_take_param(struct reader *reader, const struct plan_key *key, 
         pl_err_hint(reader->err, "To try several values, put them into \"over\": over: {%s: [...]}.", key->name);
         return reader->err->code;
     }
+    if (key->type == PLAN_TYPE_NAME) {
+        const char *text = NULL;
+        enum pl_code mixed = plan_take_mix(reader, node, &text);
+        if (mixed == PL_OK)
+            plan_params_set(params, key, text);
+        return mixed;
+    }
     enum pl_code code = plan_need_scalar(reader, key->name, node);
     if (code != PL_OK)
         return code;
-    if (key->type == PLAN_TYPE_NAME) {
-        code = check_script(reader, key, node);
-        if (code != PL_OK)
-            return code;
-    }
     enum pl_num_result result = plan_params_try(params, key, node->text);
     if (result == PL_NUM_OK)
         return PL_OK;

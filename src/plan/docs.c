@@ -23,7 +23,18 @@ static const char *form_text(const struct field *field)
                                                   [FORM_SUBJECT] = "name of a service",
                                                   [FORM_SCRIPTS] = "map: name to path",
                                                   [FORM_STAGES] = "list of stages",
-                                                  [FORM_OVER] = "map: key to values"};
+                                                  [FORM_OVER] = "map: key to values",
+                                                  [FORM_FLAG] = "`yes` or `no`",
+                                                  [FORM_NO_FLAG] = "`yes` or `no`",
+                                                  [FORM_DURATION] = "duration",
+                                                  [FORM_ORDER] = "one of",
+                                                  [FORM_URL] = "URL",
+                                                  [FORM_HTTP] = "map, see below",
+                                                  [FORM_VARIABLES] = "map: name to value",
+                                                  [FORM_FEEDS] = "map: name to feed",
+                                                  [FORM_TENANTS] = "map, see below",
+                                                  [FORM_PATTERN] = "pattern",
+                                                  [FORM_PATTERNS] = "map: name to pattern"};
     return texts[field->form];
 }
 
@@ -33,7 +44,7 @@ static void put_choices(struct pl_buf *buf, const char *const *choices)
         pl_buf_printf(buf, "%s`%s`", i > 0 ? ", " : "", choices[i]);
 }
 
-static void put_level(struct pl_buf *buf, const struct level *level)
+static void put_level(struct pl_buf *buf, const struct level *level, struct pl_arena *arena)
 {
     pl_buf_printf(buf, "### %s\n\n| key | value | default | meaning |\n|---|---|---|---|\n", level->heading);
     for (size_t i = 0; i < level->count; i++) {
@@ -45,6 +56,9 @@ static void put_level(struct pl_buf *buf, const struct level *level)
         }
         if (field->form == FORM_INTEGER)
             pl_buf_printf(buf, ", %.0f to %.0f", field->low, field->high);
+        if (field->form == FORM_DURATION)
+            pl_buf_printf(buf, ", %s to %s", plan_number_text(PLAN_TYPE_DURATION, field->low, arena),
+                          plan_number_text(PLAN_TYPE_DURATION, field->high, arena));
         if (field->unset != NULL)
             pl_buf_printf(buf, " | `%s`", field->unset);
         else
@@ -59,7 +73,7 @@ static void put_key(struct pl_buf *buf, const struct plan_key *key, struct pl_ar
     static const char *const types[] = {[PLAN_TYPE_COUNT] = "whole number",
                                         [PLAN_TYPE_DURATION] = "duration",
                                         [PLAN_TYPE_RATE] = "rate",
-                                        [PLAN_TYPE_NAME] = "name of a script",
+                                        [PLAN_TYPE_NAME] = "name of a script, or map: name to weight",
                                         [PLAN_TYPE_CHOICE] = "one of "};
     pl_buf_printf(buf, "| `%s` | %s", key->name, types[key->type]);
     if (key->type == PLAN_TYPE_CHOICE)
@@ -77,16 +91,18 @@ static void put_key(struct pl_buf *buf, const struct plan_key *key, struct pl_ar
             pl_buf_printf(buf, "%s%s", before, plan_kind_names[kind]);
             before = ", ";
         }
+    if (key->speech != PLAN_ANY_SPEECH)
+        pl_buf_put(buf, key->speech == PLAN_HTTP ? "; over HTTP" : "; over SQL");
     pl_buf_printf(buf, " | %s |\n", key->doc);
 }
 
 void plan_keys_markdown(struct pl_buf *buf)
 {
-    const struct level *const levels[] = {&plan_level_top, &plan_level_service, &plan_level_data, &plan_level_page,
-                                          &plan_level_stage};
+    const struct level *const levels[] = {&plan_level_top,  &plan_level_service, &plan_level_data, &plan_level_http,
+                                          &plan_level_feed, &plan_level_tenants, &plan_level_page, &plan_level_stage};
     struct pl_arena *arena = pl_arena_new();
     for (size_t i = 0; i < sizeof levels / sizeof levels[0]; i++)
-        put_level(buf, levels[i]);
+        put_level(buf, levels[i], arena);
     pl_buf_put(buf, "### Parameters of a stage\n\n| key | value | default | taken by | meaning |\n|---|---|---|---|---|\n");
     for (size_t i = 0; i < plan_stage_key_count; i++)
         put_key(buf, &plan_stage_keys[i], arena);

@@ -39,8 +39,8 @@ static enum pl_code take_param_value(struct over *over, const struct plan_axis *
     enum pl_code code = plan_take_param(over->reader, axis->key, item, &scratch);
     if (code != PL_OK)
         return code;
-    *ret_value = item->text;
     *ret_canonical = plan_params_text(&scratch, axis->key, over->reader->arena);
+    *ret_value = axis->key->type == PLAN_TYPE_NAME ? *ret_canonical : item->text;
     return PL_OK;
 }
 
@@ -296,6 +296,17 @@ static enum pl_code find_axis(struct over *over, const struct node *name, struct
     return PL_OK;
 }
 
+/* What Plimsoll does not start it cannot start otherwise. */
+static enum pl_code check_is_started(struct over *over, const struct plan_axis *axis, const struct node *name)
+{
+    const struct plan_service *service = &over->reader->plan->services[axis->service];
+    if (axis->kind == PLAN_AXIS_PARAM || plan_speech_of(service) != PLAN_HTTP)
+        return PL_OK;
+    plan_fail(over->reader, name, "service \"%s\" is attached: nothing of it can be varied", service->name);
+    pl_err_hint(over->reader->err, "Vary parameters of the stage, or measure each server in a study of its own.");
+    return over->reader->err->code;
+}
+
 static enum pl_code check_has_data(struct over *over, const struct plan_axis *axis, const struct node *name)
 {
     const struct plan_service *service = &over->reader->plan->services[axis->service];
@@ -318,7 +329,9 @@ static enum pl_code take_axis(struct over *over, const struct node *name, const 
         pl_err_hint(reader->err, "It is fixed in line %d, column %d; remove one of the two.", fixed->line, fixed->col);
         return reader->err->code;
     }
-    code = check_has_data(over, axis, name);
+    code = check_is_started(over, axis, name);
+    if (code == PL_OK)
+        code = check_has_data(over, axis, name);
     if (code == PL_OK)
         code = axis->kind == PLAN_AXIS_SETTINGS ? take_bundles(over, values, axis) : take_values(over, values, axis);
     if (code == PL_OK && axis->kind == PLAN_AXIS_PARAM)
@@ -416,5 +429,6 @@ void plan_tell_services(struct reader *reader)
         services[i] = plan->services[i];
         services[i].told = told.list;
     }
+    plan->subject = &services[plan->subject - plan->services];
     plan->services = services;
 }

@@ -12,8 +12,7 @@
 
 enum { SERVICE_SETTINGS = 1000, TEXT_BYTES = 200 };
 
-/* The name under the plan's folder, unless it is absolute. */
-static const char *beside_plan(struct reader *reader, const char *name)
+const char *plan_beside(struct reader *reader, const char *name)
 {
     const char *slash = strrchr(reader->path, '/');
     if (name[0] == '/' || slash == NULL)
@@ -21,7 +20,7 @@ static const char *beside_plan(struct reader *reader, const char *name)
     return pl_format(reader->arena, "%.*s/%s", (int)(slash - reader->path), reader->path, name);
 }
 
-static enum pl_code need_map(struct reader *reader, const struct node *node, const char *owner, const char *example)
+enum pl_code plan_need_map(struct reader *reader, const struct node *node, const char *owner, const char *example)
 {
     if (node->type == NODE_MAP)
         return PL_OK;
@@ -102,7 +101,7 @@ static enum pl_code take_path(struct reader *reader, const struct field *field, 
         pl_err_hint(reader->err, "Write a path, or remove the line.");
         return reader->err->code;
     }
-    const char *path = beside_plan(reader, node->text);
+    const char *path = plan_beside(reader, node->text);
     memcpy(at, &path, sizeof path);
     return PL_OK;
 }
@@ -134,6 +133,58 @@ static enum pl_code take_choice(struct reader *reader, const struct field *field
     plan_fail(reader, node, "unknown kind %s", plan_shown(reader->arena, node->text));
     plan_hint_nearest(reader, node->text, field->choices, "The kinds known here are");
     return reader->err->code;
+}
+
+static enum pl_code take_order(struct reader *reader, const struct field *field, const struct node *node, void *at)
+{
+    for (int64_t i = 0; field->choices[i] != NULL; i++)
+        if (strcmp(field->choices[i], node->text) == 0) {
+            memcpy(at, &i, sizeof i);
+            return PL_OK;
+        }
+    plan_fail(reader, node, "\"%s\" cannot be %s", field->name, plan_shown(reader->arena, node->text));
+    plan_hint_nearest(reader, node->text, field->choices, "The choices are");
+    return reader->err->code;
+}
+
+/* The words that YAML readers take for true and false. */
+static enum pl_code take_truth(struct reader *reader, const struct field *field, const struct node *node, bool *ret_truth)
+{
+    static const char *const words[][2] = {{"no", "yes"}, {"false", "true"}, {"off", "on"}};
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        for (size_t k = 0; k < 2; k++)
+            if (strcmp(node->text, words[i][k]) == 0) {
+                *ret_truth = k == 1;
+                return PL_OK;
+            }
+    plan_fail(reader, node, "\"%s\" is %s, neither yes nor no", field->name, plan_shown(reader->arena, node->text));
+    pl_err_hint(reader->err, "Write yes or no.");
+    return reader->err->code;
+}
+
+static enum pl_code take_flag(struct reader *reader, const struct field *field, const struct node *node, void *at)
+{
+    return take_truth(reader, field, node, at);
+}
+
+static enum pl_code take_no_flag(struct reader *reader, const struct field *field, const struct node *node, void *at)
+{
+    bool truth = false;
+    enum pl_code code = take_truth(reader, field, node, &truth);
+    if (code == PL_OK)
+        *(bool *)at = !truth;
+    return code;
+}
+
+/* As a stage's parameter of the same type and range is taken. */
+static enum pl_code take_duration(struct reader *reader, const struct field *field, const struct node *node, void *at)
+{
+    const struct plan_key key = {.name = field->name, .type = PLAN_TYPE_DURATION, .low = field->low, .high = field->high};
+    struct plan_params scratch = {0};
+    enum pl_code code = plan_take_param(reader, &key, node, &scratch);
+    if (code == PL_OK)
+        memcpy(at, &scratch, sizeof(int64_t));
+    return code;
 }
 
 static enum pl_code take_kind(struct reader *reader, const struct field *field, const struct node *node, void *at)
@@ -185,7 +236,7 @@ enum pl_code plan_check_setting(struct reader *reader, const struct node *key, c
 enum pl_code plan_take_settings(struct reader *reader, const struct node *node, const char *owner,
                                 const struct plan_setting **ret_settings, size_t *ret_count)
 {
-    enum pl_code code = need_map(reader, node, owner, "{shared_buffers: 256MB}");
+    enum pl_code code = plan_need_map(reader, node, owner, "{shared_buffers: 256MB}");
     if (code != PL_OK)
         return code;
     if (node->count > SERVICE_SETTINGS)
@@ -211,10 +262,10 @@ static enum pl_code take_settings(struct reader *reader, const struct field *fie
     return plan_take_settings(reader, node, "\"settings\"", &service->settings, &service->setting_count);
 }
 
-static enum pl_code take_level(struct reader *reader, const struct level *level, const struct node *node, const char *owner,
-                               const char *example, void *into)
+enum pl_code plan_take_level(struct reader *reader, const struct level *level, const struct node *node, const char *owner,
+                             const char *example, void *into)
 {
-    enum pl_code code = need_map(reader, node, owner, example);
+    enum pl_code code = plan_need_map(reader, node, owner, example);
     if (code == PL_OK)
         code = plan_check_known(reader, level, node, owner);
     return code == PL_OK ? plan_take_fields(reader, level, node, owner, into) : code;
@@ -223,13 +274,19 @@ static enum pl_code take_level(struct reader *reader, const struct level *level,
 static enum pl_code take_data(struct reader *reader, const struct field *field, const struct node *node, void *into)
 {
     (void)field;
-    return take_level(reader, &plan_level_data, node, "\"data\"", "{kind: tpcb, scale: 10}", into);
+    return plan_take_level(reader, &plan_level_data, node, "\"data\"", "{kind: tpcb, scale: 10}", into);
 }
 
 static enum pl_code take_page(struct reader *reader, const struct field *field, const struct node *node, void *into)
 {
     (void)field;
-    return take_level(reader, &plan_level_page, node, "\"page\"", "{title: Hardware requirements}", into);
+    return plan_take_level(reader, &plan_level_page, node, "\"page\"", "{title: Hardware requirements}", into);
+}
+
+static enum pl_code take_http(struct reader *reader, const struct field *field, const struct node *node, void *into)
+{
+    (void)field;
+    return plan_take_level(reader, &plan_level_http, node, "\"http\"", "{http2: yes, max_time: 5s}", into);
 }
 
 static enum pl_code take_service(struct reader *reader, const struct node *key, const struct node *node,
@@ -246,13 +303,14 @@ static enum pl_code take_service(struct reader *reader, const struct node *key, 
         }
     *service = (struct plan_service){.name = key->text, .scope = key->text, .line = key->line, .col = key->col};
     const char *owner = pl_format(reader->arena, "service \"%s\"", key->text);
-    return take_level(reader, &plan_level_service, node, owner, "{kind: postgres}", service);
+    enum pl_code code = plan_take_level(reader, &plan_level_service, node, owner, "{kind: postgres}", service);
+    return code == PL_OK ? plan_check_service(reader, service, node) : code;
 }
 
 static enum pl_code take_services(struct reader *reader, const struct field *field, const struct node *node, void *into)
 {
     struct plan *plan = into;
-    enum pl_code code = need_map(reader, node, "\"services\"", "db: {kind: postgres}");
+    enum pl_code code = plan_need_map(reader, node, "\"services\"", "db: {kind: postgres}");
     if (code != PL_OK)
         return code;
     if (node->count == 0) {
@@ -271,6 +329,8 @@ static enum pl_code take_services(struct reader *reader, const struct field *fie
     return code;
 }
 
+static const char hurl_end[] = ".hurl";
+
 static enum pl_code read_script(struct reader *reader, const struct node *node, struct plan_script *script)
 {
     struct pl_err file_err = {0};
@@ -284,7 +344,8 @@ static enum pl_code read_script(struct reader *reader, const struct node *node, 
     }
     if (script->length == 0) {
         plan_fail(reader, node, "script \"%s\": %s is empty", script->name, plan_shown(reader->arena, script->path));
-        pl_err_hint(reader->err, "Write at least one SQL command into it.");
+        pl_err_hint(reader->err,
+                    script->is_hurl ? "Write at least one request into it." : "Write at least one SQL command into it.");
         return reader->err->code;
     }
     script->text = text;
@@ -306,14 +367,16 @@ static enum pl_code take_script(struct reader *reader, const struct node *key, c
     if (code != PL_OK)
         return code;
     *script = (struct plan_script){
-        .name = key->text, .path = beside_plan(reader, node->text), .line = key->line, .col = key->col};
+        .name = key->text, .path = plan_beside(reader, node->text), .line = key->line, .col = key->col};
+    script->is_hurl =
+        node->length > strlen(hurl_end) && strcmp(node->text + node->length - strlen(hurl_end), hurl_end) == 0;
     return read_script(reader, node, script);
 }
 
 static enum pl_code take_scripts(struct reader *reader, const struct field *field, const struct node *node, void *into)
 {
     struct plan *plan = into;
-    enum pl_code code = need_map(reader, node, "\"scripts\"", "{mine: mine.sql}");
+    enum pl_code code = plan_need_map(reader, node, "\"scripts\"", "{mine: mine.sql}");
     if (code != PL_OK)
         return code;
     if (node->count > PL_MAX_SCRIPTS)
@@ -327,11 +390,39 @@ static enum pl_code take_scripts(struct reader *reader, const struct field *fiel
     return code;
 }
 
+/* Once all services are known. */
+static enum pl_code find_subject(struct reader *reader, const struct node *root)
+{
+    struct plan *plan = reader->plan;
+    const struct node *node = plan_node_find(root, "subject");
+    enum pl_code code = node != NULL ? plan_need_scalar(reader, "subject", node) : PL_OK;
+    if (code != PL_OK)
+        return code;
+    const char **names = pl_alloc(reader->arena, plan->service_count + 1, sizeof *names);
+    for (size_t i = 0; i < plan->service_count; i++)
+        names[i] = plan->services[i].name;
+    if (node == NULL && plan->service_count > 1) {
+        plan_fail(reader, root, "the plan has %zu services and no \"subject\"", plan->service_count);
+        pl_err_hint(reader->err, "Add \"subject:\" with the one that the study is about: %s.",
+                    plan_join(reader->arena, names, " or "));
+        return reader->err->code;
+    }
+    for (size_t i = 0; i < plan->service_count; i++)
+        if (node == NULL || strcmp(names[i], node->text) == 0) {
+            plan->subject = &plan->services[i];
+            return PL_OK;
+        }
+    plan_fail(reader, node, "\"subject\" is %s, which is no service of the plan", plan_shown(reader->arena, node->text));
+    plan_hint_nearest(reader, node->text, names, "The services are");
+    return reader->err->code;
+}
+
 static enum pl_code take_stages(struct reader *reader, const struct field *field, const struct node *node, void *into)
 {
     (void)field;
     assert(into == reader->plan);
-    return plan_take_stages(reader, node);
+    enum pl_code code = find_subject(reader, reader->root);
+    return code == PL_OK ? plan_take_stages(reader, node) : code;
 }
 
 /* `whole`: takes the struct of the level instead of the field in it. */
@@ -339,12 +430,33 @@ static const struct {
     enum pl_code (*take)(struct reader *reader, const struct field *field, const struct node *node, void *into);
     bool whole;
 } takers[FORM_COUNT] = {
-    [FORM_TEXT] = {take_text, false},       [FORM_INTEGER] = {take_integer, false}, [FORM_NAME] = {take_name, false},
-    [FORM_VERSION] = {take_version, false}, [FORM_PATH] = {take_path, false},       [FORM_USER] = {take_user, false},
-    [FORM_CHOICE] = {take_choice, false},   [FORM_KIND] = {take_kind, false},       [FORM_SETTINGS] = {take_settings, true},
-    [FORM_DATA] = {take_data, true},        [FORM_PAGE] = {take_page, true},        [FORM_SERVICES] = {take_services, true},
-    [FORM_SCRIPTS] = {take_scripts, true},  [FORM_STAGES] = {take_stages, true},    [FORM_OVER] = {NULL, true},
+    [FORM_TEXT] = {take_text, false},
+    [FORM_INTEGER] = {take_integer, false},
+    [FORM_NAME] = {take_name, false},
+    [FORM_VERSION] = {take_version, false},
+    [FORM_PATH] = {take_path, false},
+    [FORM_USER] = {take_user, false},
+    [FORM_CHOICE] = {take_choice, false},
+    [FORM_KIND] = {take_kind, false},
+    [FORM_SETTINGS] = {take_settings, true},
+    [FORM_DATA] = {take_data, true},
+    [FORM_PAGE] = {take_page, true},
+    [FORM_SERVICES] = {take_services, true},
+    [FORM_SCRIPTS] = {take_scripts, true},
+    [FORM_STAGES] = {take_stages, true},
+    [FORM_OVER] = {NULL, true},
     [FORM_SUBJECT] = {NULL, true},
+    [FORM_FLAG] = {take_flag, false},
+    [FORM_NO_FLAG] = {take_no_flag, false},
+    [FORM_DURATION] = {take_duration, false},
+    [FORM_ORDER] = {take_order, false},
+    [FORM_URL] = {plan_take_url, false},
+    [FORM_HTTP] = {take_http, true},
+    [FORM_VARIABLES] = {plan_take_variables, true},
+    [FORM_FEEDS] = {plan_take_feeds, true},
+    [FORM_TENANTS] = {plan_take_tenants, true},
+    [FORM_PATTERN] = {NULL, true},
+    [FORM_PATTERNS] = {NULL, true},
 };
 
 enum pl_code plan_take_field(struct reader *reader, const struct field *field, const struct node *node, void *into)
@@ -384,33 +496,6 @@ enum pl_code plan_take_fields(struct reader *reader, const struct level *level, 
     return PL_OK;
 }
 
-/* Once all services are known. */
-static enum pl_code find_subject(struct reader *reader, const struct node *root)
-{
-    struct plan *plan = reader->plan;
-    const struct node *node = plan_node_find(root, "subject");
-    enum pl_code code = node != NULL ? plan_need_scalar(reader, "subject", node) : PL_OK;
-    if (code != PL_OK)
-        return code;
-    const char **names = pl_alloc(reader->arena, plan->service_count + 1, sizeof *names);
-    for (size_t i = 0; i < plan->service_count; i++)
-        names[i] = plan->services[i].name;
-    if (node == NULL && plan->service_count > 1) {
-        plan_fail(reader, root, "the plan has %zu services and no \"subject\"", plan->service_count);
-        pl_err_hint(reader->err, "Add \"subject:\" with the one that the study is about: %s.",
-                    plan_join(reader->arena, names, " or "));
-        return reader->err->code;
-    }
-    for (size_t i = 0; i < plan->service_count; i++)
-        if (node == NULL || strcmp(names[i], node->text) == 0) {
-            plan->subject = &plan->services[i];
-            return PL_OK;
-        }
-    plan_fail(reader, node, "\"subject\" is %s, which is no service of the plan", plan_shown(reader->arena, node->text));
-    plan_hint_nearest(reader, node->text, names, "The services are");
-    return reader->err->code;
-}
-
 static enum pl_code parse_tree(struct reader *reader, const struct node *root)
 {
     if (root->type != NODE_MAP) {
@@ -418,12 +503,11 @@ static enum pl_code parse_tree(struct reader *reader, const struct node *root)
         pl_err_hint(reader->err, "A plan needs at least \"study:\", \"services:\" and \"stages:\"; see docs/plans.md.");
         return reader->err->code;
     }
-    enum pl_code code = take_level(reader, &plan_level_top, root, "the plan", "study: ...", reader->plan);
-    if (code != PL_OK)
-        return code;
-    if (reader->plan->page_title == NULL)
+    reader->root = root;
+    enum pl_code code = plan_take_level(reader, &plan_level_top, root, "the plan", "study: ...", reader->plan);
+    if (code == PL_OK && reader->plan->page_title == NULL)
         reader->plan->page_title = reader->plan->title;
-    return find_subject(reader, root);
+    return code;
 }
 
 enum pl_code plan_parse(const char *path, const char *text, size_t length, const char *const *builtin_names,
@@ -433,16 +517,16 @@ enum pl_code plan_parse(const char *path, const char *text, size_t length, const
         return pl_err_at(err, PL_LIMIT, path, 0, 0, "has %zu bytes, more than the %d allowed", length, PL_MAX_PLAN_BYTES);
     struct plan *plan = pl_alloc(arena, 1, sizeof *plan);
     plan->path = pl_strdup(arena, path);
-    plan->text = pl_strndup(arena, text, length);
-    plan->length = length;
     struct reader reader = {.path = plan->path, .builtin_names = builtin_names, .arena = arena, .err = err, .plan = plan};
     struct node *root = NULL;
-    enum pl_code code = plan_node_read(plan->path, plan->text, length, arena, &root, err);
+    enum pl_code code = plan_node_read(plan->path, text, length, arena, &root, err);
     if (code == PL_OK)
         code = parse_tree(&reader, root);
-    if (code == PL_OK)
-        *ret_plan = plan;
-    return code;
+    if (code != PL_OK)
+        return code;
+    plan->text = plan_text_kept(&reader, text, length, &plan->length);
+    *ret_plan = plan;
+    return PL_OK;
 }
 
 enum pl_code plan_read(const char *path, const char *const *builtin_names, struct pl_arena *arena, struct plan **ret_plan,

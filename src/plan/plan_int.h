@@ -15,6 +15,7 @@ struct node {
     const char *text; /* scalar: ends in NUL, holds no other NUL */
     size_t length;
     bool plain;          /* scalar: written without quotes */
+    size_t start, end;   /* scalar: its characters in the text, quotes included */
     struct node **items; /* list: the items; map: the values */
     struct node **keys;  /* map */
     size_t count;
@@ -48,6 +49,17 @@ enum form {
     FORM_SCRIPTS,
     FORM_STAGES,
     FORM_OVER,
+    FORM_FLAG, /* yes or no, stored as bool; FORM_NO_FLAG: stored turned around */
+    FORM_NO_FLAG,
+    FORM_DURATION,
+    FORM_ORDER, /* of a feed, stored as enum plan_feed_order */
+    FORM_URL,
+    FORM_HTTP,
+    FORM_VARIABLES,
+    FORM_FEEDS,
+    FORM_TENANTS,
+    FORM_PATTERN,  /* of tenants: a column */
+    FORM_PATTERNS, /* of tenants: columns that are variables */
     FORM_COUNT
 };
 
@@ -70,7 +82,10 @@ struct level {
     const struct field *fields;
     size_t count;
 };
-extern const struct level plan_level_top, plan_level_service, plan_level_data, plan_level_page, plan_level_stage;
+extern const struct level plan_level_top, plan_level_service, plan_level_data, plan_level_page, plan_level_stage,
+    plan_level_http, plan_level_feed, plan_level_tenants;
+
+#define PLAN_HEADER_PREFIX "header." /* of tenants: such keys are columns too */
 
 /* A setting that a plan may not change, and why. */
 struct owned_setting {
@@ -104,6 +119,15 @@ struct reader {
     struct pl_arena *arena;
     struct pl_err *err;
     struct plan *plan;
+    const struct node *root;
+    struct secret *secrets; /* by place */
+    size_t secret_count, secret_capacity;
+};
+
+/* What the plan that is kept must not hold. */
+struct secret {
+    size_t start, end;   /* characters */
+    const char *instead; /* in double quotes */
 };
 
 /* Sets PL_INPUT at a node; `return fail(...)` reads well. */
@@ -168,5 +192,40 @@ enum pl_num_result plan_params_try(struct plan_params *params, const struct plan
 
 /* A number in the key's stored unit as plan text, in the arena. */
 const char *plan_number_text(enum plan_type type, double value, struct pl_arena *arena);
+
+/* --- http.c: what plans say of HTTP, and of data for scripts --- */
+PL_MUST_CHECK enum pl_code plan_take_url(struct reader *reader, const struct field *field, const struct node *node,
+                                         void *at);
+PL_MUST_CHECK enum pl_code plan_take_variables(struct reader *reader, const struct field *field, const struct node *node,
+                                               void *into);
+PL_MUST_CHECK enum pl_code plan_take_feeds(struct reader *reader, const struct field *field, const struct node *node,
+                                           void *into);
+PL_MUST_CHECK enum pl_code plan_take_tenants(struct reader *reader, const struct field *field, const struct node *node,
+                                             void *into);
+/* That a service has the keys of its kind and no others. map: where they stand. */
+PL_MUST_CHECK enum pl_code plan_check_service(struct reader *reader, const struct plan_service *service,
+                                              const struct node *map);
+/* That a stage asks of its subject what can be asked of it. map: the stage. */
+PL_MUST_CHECK enum pl_code plan_check_speech(struct reader *reader, const struct plan_stage *stage, const struct node *map);
+/* That a script of that name can be sent to the subject. */
+PL_MUST_CHECK enum pl_code plan_check_script_speech(struct reader *reader, const struct node *node, const char *script);
+
+/* --- mix.c --- */
+/* The text of a `script:`, canonical: of a name, a map of names to weights, or the canonical text itself. */
+PL_MUST_CHECK enum pl_code plan_take_mix(struct reader *reader, const struct node *node, const char **ret_text);
+
+/* --- parse.c --- */
+const char *plan_beside(struct reader *reader, const char *name); /* under the plan's folder, unless it is absolute */
+PL_MUST_CHECK enum pl_code plan_need_map(struct reader *reader, const struct node *node, const char *owner,
+                                         const char *example);
+PL_MUST_CHECK enum pl_code plan_take_level(struct reader *reader, const struct level *level, const struct node *node,
+                                           const char *owner, const char *example, void *into);
+
+/* --- secret.c --- */
+/* "user:password@" in a URL stays out of what is kept. */
+void plan_hide_url(struct reader *reader, const struct node *node);
+void plan_hide(struct reader *reader, const struct node *node);
+/* The text with the secrets replaced. In the arena. */
+const char *plan_text_kept(struct reader *reader, const char *text, size_t length, size_t *ret_length);
 
 #endif

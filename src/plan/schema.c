@@ -7,6 +7,7 @@
 
 #include "base/ban.h"
 
+static const char duration_pattern[] = "^(0|[0-9_.]+([eE][+-]?[0-9]+)?(ns|us|ms|s|m|min|h|d))$";
 static const char name_pattern[] = "^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$";
 
 /* A JSON string. The tables hold no control characters. */
@@ -119,6 +120,41 @@ static void put_form(struct pl_buf *buf, const struct field *field)
     case FORM_STAGES:
         pl_buf_put(buf, "\"type\": \"array\", \"minItems\": 1, \"items\": {\"$ref\": \"#/$defs/stage\"}");
         break;
+    case FORM_ORDER:
+        pl_buf_put(buf, "\"enum\": ");
+        put_strings(buf, field->choices);
+        break;
+    case FORM_FLAG:
+    case FORM_NO_FLAG:
+        pl_buf_put(buf, "\"enum\": [true, false, \"yes\", \"no\", \"on\", \"off\"]");
+        break;
+    case FORM_DURATION:
+        pl_buf_printf(buf, "\"type\": \"string\", \"pattern\": \"%s\"", duration_pattern);
+        break;
+    case FORM_URL:
+        pl_buf_put(buf, "\"type\": \"string\", \"pattern\": \"^https?://\"");
+        break;
+    case FORM_HTTP:
+        put_level(buf, &plan_level_http);
+        break;
+    case FORM_VARIABLES:
+    case FORM_PATTERNS:
+        pl_buf_put(buf, "\"type\": \"object\", \"additionalProperties\": {\"type\": [\"string\", \"number\", "
+                        "\"boolean\", \"null\"]}");
+        break;
+    case FORM_PATTERN:
+        pl_buf_put(buf, "\"type\": [\"string\", \"number\"]");
+        break;
+    case FORM_FEEDS:
+        pl_buf_printf(buf, "\"type\": \"object\", \"propertyNames\": {\"pattern\": \"%s\"}, \"additionalProperties\": {",
+                      name_pattern);
+        put_level(buf, &plan_level_feed);
+        pl_buf_put(buf, "}");
+        break;
+    case FORM_TENANTS:
+        pl_buf_put(buf, "\"patternProperties\": {\"^header\\\\.\": {\"type\": [\"string\", \"number\"]}}, ");
+        put_level(buf, &plan_level_tenants);
+        break;
     case FORM_TEXT:
     case FORM_PATH:
     case FORM_USER:
@@ -159,13 +195,17 @@ static void put_value(struct pl_buf *buf, const struct plan_key *key)
         pl_buf_printf(buf, "\"type\": \"integer\", \"minimum\": %.0f, \"maximum\": %.0f", key->low, key->high);
         break;
     case PLAN_TYPE_DURATION:
-        pl_buf_put(buf, "\"type\": \"string\", \"pattern\": \"^(0|[0-9_.]+([eE][+-]?[0-9]+)?(ns|us|ms|s|m|min|h|d))$\"");
+        pl_buf_printf(buf, "\"type\": \"string\", \"pattern\": \"%s\"", duration_pattern);
         break;
     case PLAN_TYPE_RATE:
         pl_buf_put(buf, "\"type\": \"string\", \"pattern\": \"^[0-9_.]+([eE][+-]?[0-9]+)?/(s|m|min|h)$\"");
         break;
-    case PLAN_TYPE_NAME:
-        pl_buf_printf(buf, "\"type\": \"string\", \"pattern\": \"%s\"", name_pattern);
+    case PLAN_TYPE_NAME: /* or weights by name */
+        pl_buf_put(buf, "\"type\": [\"string\", \"object\"], \"pattern\": \"^[A-Za-z0-9][A-Za-z0-9_.@+-]*$\", ");
+        pl_buf_printf(buf,
+                      "\"minProperties\": 1, \"propertyNames\": {\"pattern\": \"%s\"}, "
+                      "\"additionalProperties\": {\"type\": \"integer\", \"minimum\": 1, \"maximum\": %.0f}",
+                      name_pattern, PLAN_MIX_WEIGHT);
         break;
     case PLAN_TYPE_CHOICE:
         pl_buf_put(buf, "\"enum\": ");

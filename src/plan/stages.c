@@ -10,15 +10,15 @@
 
 enum { KEYS_MAX = 64 };
 
-/* Names of the keys that a stage of this kind takes; of all kinds for PLAN_KIND_COUNT. NULL-ended, each once. */
-static void key_names(enum plan_kind kind, bool with_fields, const char *names[static KEYS_MAX])
+/* Names of the keys that a stage of this kind takes, of this plan's subject. NULL-ended, each once. */
+static void key_names(const struct plan *plan, enum plan_kind kind, bool with_fields, const char *names[static KEYS_MAX])
 {
     size_t count = 0;
     for (size_t i = 0; with_fields && i < plan_level_stage.count; i++)
         names[count++] = plan_level_stage.fields[i].name;
     for (size_t i = 0; i < plan_stage_key_count; i++) {
         const struct plan_key *key = &plan_stage_keys[i];
-        bool taken = kind == PLAN_KIND_COUNT || (key->kinds >> kind & 1U) != 0;
+        bool taken = (key->kinds >> kind & 1U) != 0 && plan_key_applies(plan, key);
         for (size_t j = 0; j < count && taken; j++)
             taken = strcmp(names[j], key->name) != 0;
         if (taken && count + 1 < KEYS_MAX)
@@ -62,7 +62,7 @@ enum pl_code plan_refuse_key(struct reader *reader, const struct plan_stage *sta
     } else {
         plan_fail(reader, key, "unknown key %s in %s of kind \"%s\"", shown, in_over ? "\"over\" of a stage" : "a stage",
                   kind);
-        key_names(stage->kind, !in_over, names);
+        key_names(reader->plan, stage->kind, !in_over, names);
         plan_hint_nearest(reader, key->text, names, "The keys here are");
     }
     return reader->err->code;
@@ -166,7 +166,9 @@ static enum pl_code take_stage(struct reader *reader, const struct node *node, s
         code = plan_take_over(reader, node, stages, index);
     if (code == PL_OK)
         code = take_defaults(reader, node, stage);
-    return code == PL_OK ? check_length(reader, node, stage) : code;
+    if (code == PL_OK)
+        code = check_length(reader, node, stage);
+    return code == PL_OK ? plan_check_speech(reader, stage, node) : code;
 }
 
 enum pl_code plan_take_stages(struct reader *reader, const struct node *list)

@@ -166,6 +166,8 @@ static enum pl_code build_scalar(struct builder *builder, struct node *node)
     node->text = pl_strndup(builder->arena, value, event->data.scalar.length);
     node->length = event->data.scalar.length;
     node->plain = event->data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
+    node->start = event->start_mark.index;
+    node->end = event->end_mark.index;
     return next_event(builder);
 }
 

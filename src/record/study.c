@@ -52,6 +52,15 @@ const struct metric *study_metric(const struct study *study, const char *source,
     return NULL;
 }
 
+const struct group_row *study_group(const struct study *study, int64_t case_id, int group)
+{
+    for (size_t i = 0; i < study->group_count; i++) {
+        if (study->groups[i].case_id == case_id && study->groups[i].group == group)
+            return &study->groups[i];
+    }
+    return NULL;
+}
+
 const char *param_value(const struct param *params, size_t count, const char *name)
 {
     for (size_t i = 0; i < count; i++) {

@@ -24,6 +24,8 @@ struct study {
     size_t trial_count;
     const struct script_row *scripts;
     size_t script_count;
+    const struct group_row *groups; /* of tenants, by case_id, group */
+    size_t group_count;
     const struct slice *slices; /* by trial_id, start_ns; histograms decoded */
     size_t slice_count;
     const struct metric *metrics; /* by id: metrics[id - 1] */
@@ -41,6 +43,9 @@ const struct case_row *study_case(const struct study *study, int64_t id);
 const struct trial_row *study_trial(const struct study *study, int64_t id);
 const struct metric *study_metric(const struct study *study, const char *source, const char *name);
 const char *param_value(const struct param *params, size_t count, const char *name);
+
+/* The name of a group of tenants in a case; NULL: it has none of that number. */
+const struct group_row *study_group(const struct study *study, int64_t case_id, int group);
 
 /* The scope of the facts of a service in a case that varies it: "db", or "db data.scale=10 settings=custom" (by name,
  * whatever the order of the parameters "db.data.scale", "db.settings" is). In the arena. */

@@ -67,6 +67,13 @@ PL_MUST_CHECK enum pl_code feed_from_pattern(const char *name, const struct feed
                                              size_t count, struct names *names, struct pl_arena *arena,
                                              struct feed **ret_feed, struct pl_err *err);
 
+/* A trial begins: SEQUENTIAL and UNIQUE start with the first row again. While no load runs. */
+static inline void feed_rewind(const struct feed *feed)
+{
+    if (feed->next != NULL)
+        atomic_store_explicit(feed->next, 0, memory_order_relaxed);
+}
+
 /* -1 when it has no such column. */
 int feed_column(const struct feed *feed, const char *name);
 

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "service/attach_int.h"
 #include "service/cgroup_int.h"
 #include "service/postgres_int.h"
 #include "service/service_int.h"
@@ -22,7 +23,7 @@
 
 enum { TAIL_LINES = 15 };
 
-static const struct service_kind *const service_kinds[] = {&postgres_kind};
+static const struct service_kind *const service_kinds[] = {&service_attach, &postgres_kind};
 
 static struct service_state *service_state_of(struct service *service)
 {
@@ -133,7 +134,9 @@ static enum pl_code service_make(const struct plan_service *plan, const struct s
     state->arena = arena;
     state->service = (struct service){.name = plan->name, .kind = state->kind->name, .plan = plan, .guard = guard};
     state->service.cgroup = (struct cgroup){.layout = "none", .why = ""};
-    enum pl_code code = service_start_kind(state, source, stop, err);
+    state->service.is_attached = state->kind->is_attached;
+    enum pl_code code = state->kind->is_attached ? state->kind->start(state, source, stop, err)
+                                                 : service_start_kind(state, source, stop, err);
     if (code != PL_OK) {
         service_clear(state, 0);
         pl_err_context(err, "service \"%s\"", plan->name);
@@ -197,7 +200,7 @@ bool service_is_dead(struct service_state *state)
 bool service_check(struct service *service, struct pl_arena *arena, struct fault *ret_fault)
 {
     struct service_state *state = service_state_of(service);
-    if (!service_is_dead(state))
+    if (service->is_attached || !service_is_dead(state))
         return true;
     const char *code = "STOPPED", *abbreviation;
     if (service->exited && WIFSIGNALED(service->exit_status)) {
@@ -254,6 +257,23 @@ void service_push_fact(struct service_facts *facts, const char *name, const char
                                                 .how = pl_strdup(facts->arena, how)};
 }
 
+/* Of what we have started. */
+static void push_own_facts(const struct service *service, struct service_facts *facts)
+{
+    const struct service_state *state = (const struct service_state *)service;
+    service_push_fact(facts, "user", state->user.name, "", "getpwnam");
+    if (service->plan->data_kind != NULL) {
+        service_push_fact(facts, "data_kind", service->plan->data_kind, "", "plan");
+        service_push_fact(facts, "data_scale", pl_format(facts->arena, "%lld", (long long)service->plan->data_scale), "",
+                          "plan");
+    }
+    service_push_fact(facts, "ready_ns", pl_format(facts->arena, "%lld", (long long)service->ready_ns), "ns",
+                      "from the start of the process to the first good answer");
+    service_push_fact(facts, "cgroup.layout", service->cgroup.layout, "", "mkdir");
+    if (service->cgroup.why[0] != '\0')
+        service_push_fact(facts, "cgroup.why", service->cgroup.why, "", "mkdir");
+}
+
 enum pl_code service_facts(struct service *service, const volatile int *stop, struct pl_arena *arena,
                            struct fact **ret_facts, size_t *ret_count, struct pl_err *err)
 {
@@ -261,16 +281,8 @@ enum pl_code service_facts(struct service *service, const volatile int *stop, st
     struct service_facts facts = {.arena = arena,
                                   .scope = service->plan->scope != NULL ? service->plan->scope : service->name};
     service_push_fact(&facts, "kind", service->kind, "", "plan");
-    service_push_fact(&facts, "user", state->user.name, "", "getpwnam");
-    if (service->plan->data_kind != NULL) {
-        service_push_fact(&facts, "data_kind", service->plan->data_kind, "", "plan");
-        service_push_fact(&facts, "data_scale", pl_format(arena, "%lld", (long long)service->plan->data_scale), "", "plan");
-    }
-    service_push_fact(&facts, "ready_ns", pl_format(arena, "%lld", (long long)service->ready_ns), "ns",
-                      "from the start of the process to the first good answer");
-    service_push_fact(&facts, "cgroup.layout", service->cgroup.layout, "", "mkdir");
-    if (service->cgroup.why[0] != '\0')
-        service_push_fact(&facts, "cgroup.why", service->cgroup.why, "", "mkdir");
+    if (!service->is_attached)
+        push_own_facts(service, &facts);
     enum pl_code code = state->kind->facts(state, &facts, stop, err);
     if (code != PL_OK) {
         pl_err_context(err, "facts of service \"%s\"", service->name);

@@ -36,6 +36,7 @@ struct service {
     int exit_status;  /* of waitpid, when exited */
     const struct plan_service *plan;
     struct guard *guard;
+    bool is_attached; /* somebody else runs it: no process, no directory; it is always taken to live */
 };
 
 /* Starts a service and waits until it answers. Errors: PL_NOT_FOUND (which paths were tried, which package brings it),

@@ -33,6 +33,7 @@ struct service_facts {
 
 struct service_kind {
     const char *name;
+    bool is_attached; /* it runs already: no user, directory, groups or processes of ours, and `start` only looks */
     /* Makes and starts it inside service.directory, which exists and belongs to the user; sets pid, version and ready_ns.
      * source: a paused one whose files it begins with; NULL: none. On failure the caller clears away. */
     enum pl_code (*start)(struct service_state *state, const struct service_state *source, const volatile int *stop,

@@ -110,7 +110,7 @@ static const char *axis_text(const struct plan_axis *axis, struct pl_arena *aren
     return text;
 }
 
-static void fill_stage_row(struct stage *stage, struct pl_arena *arena)
+static void fill_stage_row(struct stage *stage, const struct plan *whole, struct pl_arena *arena)
 {
     const struct plan_stage *plan = stage->plan;
     struct param *params = pl_alloc(arena, plan_stage_key_count + plan->axis_count, sizeof *params);
@@ -118,7 +118,7 @@ static void fill_stage_row(struct stage *stage, struct pl_arena *arena)
     for (size_t i = 0; i < plan_stage_key_count; i++) {
         const struct plan_key *key = &plan_stage_keys[i];
         const struct plan_axis *axis = axis_of(plan, key);
-        if ((key->kinds >> plan->kind & 1U) == 0)
+        if ((key->kinds >> plan->kind & 1U) == 0 || !plan_key_applies(whole, key))
             continue;
         params[count].name = key->name;
         params[count++].value = axis != NULL ? axis_text(axis, arena) : plan_params_text(&plan->params, key, arena);
@@ -207,7 +207,7 @@ enum pl_code stage_expand(const struct plan *plan, const struct plan_stage *plan
         fill_case(stage, plan, i, &stage->cases[i], arena);
     for (size_t i = 0; i < plan_stage->axis_count; i++)
         stage->restarts |= plan_stage->axes[i].kind != PLAN_AXIS_PARAM;
-    fill_stage_row(stage, arena);
+    fill_stage_row(stage, plan, arena);
     stage_order(stage, plan->seed, arena);
     fill_estimate(stage);
     *ret_stage = stage;

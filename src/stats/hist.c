@@ -70,19 +70,28 @@ void hist_clear(struct hist *hist)
     hist->sum = 0;
 }
 
-void hist_init_latency(struct hist *hist)
+static void hist_set_latency_geometry(struct hist *hist)
 {
-    hist_init(hist, 64, INT64_C(3600) * 1000 * 1000 * 1000, 3);
+    hist_set_geometry(hist, 64, INT64_C(3600) * 1000 * 1000 * 1000, 3);
 }
 
-/* 0 <= value <= highest. */
-static int32_t hist_index(const struct hist *hist, int64_t value)
+size_t hist_latency_counts(void)
 {
-    int magnitude = 64 - __builtin_clzll((unsigned long long)(value | hist->sub_bucket_mask));
-    int bucket = magnitude - hist->unit_magnitude - (hist->sub_bucket_half_magnitude + 1);
-    int32_t sub_bucket = (int32_t)(value >> (bucket + hist->unit_magnitude));
-    /* sub_bucket is in the upper half for every bucket but 0, so the halves below it add up to `bucket` of them */
-    return (bucket << hist->sub_bucket_half_magnitude) + sub_bucket;
+    struct hist hist;
+    hist_set_latency_geometry(&hist);
+    return (size_t)hist.counts_length;
+}
+
+void hist_init_latency_on(struct hist *hist, int64_t *counts)
+{
+    hist_set_latency_geometry(hist);
+    hist->counts = counts;
+}
+
+void hist_init_latency(struct hist *hist)
+{
+    hist_set_latency_geometry(hist);
+    hist->counts = pl_new((size_t)hist->counts_length, sizeof *hist->counts);
 }
 
 /* The inverse of hist_index: the bounds of what is counted at an index, both included. */
@@ -100,29 +109,8 @@ static void hist_bounds(const struct hist *hist, int32_t index, int64_t *ret_low
 void hist_record_n(struct hist *hist, int64_t value, int64_t count)
 {
     assert(value >= 0 && count >= 0 && count <= INT64_MAX - hist->total);
-    if (count == 0)
-        return;
-    int32_t index = hist->counts_length - 1;
-    if (__builtin_expect(value > hist->highest, 0))
-        hist->clipped += count;
-    else
-        index = hist_index(hist, value);
-    hist->counts[index] += count;
-    if (index < hist->first_used)
-        hist->first_used = index;
-    if (index > hist->last_used)
-        hist->last_used = index;
-    if (hist->total == 0 || value < hist->min)
-        hist->min = value;
-    if (value > hist->max)
-        hist->max = value;
-    hist->total += count;
-    hist->sum += (__int128_t)value * count;
-}
-
-void hist_record(struct hist *hist, int64_t value)
-{
-    hist_record_n(hist, value, 1);
+    if (count > 0)
+        hist_add(hist, value, count);
 }
 
 void hist_merge(struct hist *into, const struct hist *from)
@@ -159,17 +147,68 @@ int64_t hist_value_at_rank(const struct hist *hist, int64_t rank)
     return high < hist->max ? high : hist->max;
 }
 
+/* The nearest rank, from 1; 0 for q = 0. total > 0. */
+static int64_t quantile_rank(int64_t total, double q)
+{
+    assert(q >= 0 && q <= 1);
+    /* q is the double nearest to what was meant: 0.07 * 100 is a little above 7, and must still be rank 7 */
+    double exact = q * (double)total;
+    double rank = ceil(exact - exact * (4 * DBL_EPSILON));
+    if (rank < 1)
+        return q > 0 ? 1 : 0;
+    return rank >= (double)total ? total : (int64_t)rank;
+}
+
 int64_t hist_quantile(const struct hist *hist, double q)
 {
     assert(q >= 0 && q <= 1);
     if (hist->total == 0)
         return 0;
-    /* q is the double nearest to what was meant: 0.07 * 100 is a little above 7, and must still be rank 7 */
-    double exact = q * (double)hist->total;
-    double rank = ceil(exact - exact * (4 * DBL_EPSILON));
-    if (rank < 1)
-        return q > 0 ? hist_value_at_rank(hist, 1) : hist->min;
-    return hist_value_at_rank(hist, rank >= (double)hist->total ? hist->total : (int64_t)rank);
+    int64_t rank = quantile_rank(hist->total, q);
+    return rank == 0 ? hist->min : hist_value_at_rank(hist, rank);
+}
+
+/* The index at which the counts of both reach `rank`; counts_length: it is among the clipped. */
+static int32_t index_at_rank(const struct hist *a, const struct hist *b, int64_t rank)
+{
+    if (rank > a->total - a->clipped + b->total - b->clipped)
+        return a->counts_length;
+    int32_t index = a->first_used < b->first_used ? a->first_used : b->first_used;
+    for (int64_t reached = a->counts[index] + b->counts[index]; reached < rank;) {
+        index++;
+        reached += a->counts[index] + b->counts[index];
+    }
+    return index;
+}
+
+int64_t hist_quantile_censored(const struct hist *ended, const struct hist *censored, double q, bool *ret_at_least)
+{
+    *ret_at_least = false;
+    if (censored == NULL || censored->total == 0)
+        return hist_quantile(ended, q);
+    assert(ended->lowest == censored->lowest && ended->highest == censored->highest && ended->digits == censored->digits);
+    assert(censored->total <= INT64_MAX - ended->total);
+    int64_t rank = quantile_rank(ended->total + censored->total, q);
+    if (rank == 0) {
+        *ret_at_least = ended->total == 0 || censored->min < ended->min;
+        return *ret_at_least ? censored->min : ended->min;
+    }
+    int32_t least = index_at_rank(ended, censored, rank);
+    /* with the censored ones beyond all others, the rank is among those that ended, or among them */
+    if (rank <= ended->total) {
+        int64_t most = hist_value_at_rank(ended, rank);
+        if (most > ended->highest ? least == ended->counts_length
+                                  : least < ended->counts_length && hist_index(ended, most) == least)
+            return most;
+    }
+    *ret_at_least = true;
+    int64_t low, high = INT64_MAX, max = ended->max > censored->max ? ended->max : censored->max;
+    if (least < ended->counts_length) {
+        hist_bounds(ended, least, &low, &high);
+        if (ended->counts[least] == 0) /* a bucket of time limits: the limit, not the top of its bucket */
+            max = censored->max;
+    }
+    return high < max ? high : max;
 }
 
 double hist_mean(const struct hist *hist)

@@ -6,6 +6,7 @@
 #ifndef PL_STATS_HIST_H
 #define PL_STATS_HIST_H
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -17,7 +18,7 @@
 struct hist {
     int64_t highest; /* the range asked for, any unit; for latencies ns */
     int64_t sub_bucket_mask;
-    int64_t *counts; /* owned */
+    int64_t *counts; /* owned, or borrowed (hist_init_latency_on) */
     int unit_magnitude, sub_bucket_half_magnitude;
     int32_t counts_length;
     int32_t first_used, last_used; /* range of indices that may be non-zero; first > last when empty */
@@ -38,10 +39,13 @@ void hist_clear(struct hist *hist); /* forgets the values; cost grows with the r
 
 /* The one geometry used for latencies: 64 ns resolution, up to 1 h, 3 digits. */
 void hist_init_latency(struct hist *hist);
+/* The same on memory of the caller's: hist_latency_counts() counts, all 0, which outlive it. Not to be released. */
+size_t hist_latency_counts(void);
+void hist_init_latency_on(struct hist *hist, int64_t *counts);
 
 /* value >= 0 (a negative one is a programming error). Values above highest are counted in `clipped` and reported, never
  * dropped silently. Amortised O(1), no allocation. Cannot fail. */
-void hist_record(struct hist *hist, int64_t value);
+static inline void hist_record(struct hist *hist, int64_t value);
 void hist_record_n(struct hist *hist, int64_t value, int64_t count); /* count >= 0 */
 
 /* Adds all of `from` into `into`; both must have the same geometry. Exact. */
@@ -86,5 +90,44 @@ struct hist_bucket {
     int32_t index; /* private; start with {.index = -1} */
 };
 bool hist_next_bucket(const struct hist *hist, struct hist_bucket *bucket);
+
+/* ---- private: inline, as recording is most of what the load itself does for an operation ---- */
+
+/* 0 <= value <= highest. */
+static inline int32_t hist_index(const struct hist *hist, int64_t value)
+{
+    int magnitude = 64 - __builtin_clzll((unsigned long long)(value | hist->sub_bucket_mask));
+    int bucket = magnitude - hist->unit_magnitude - (hist->sub_bucket_half_magnitude + 1);
+    int32_t sub_bucket = (int32_t)(value >> (bucket + hist->unit_magnitude));
+    /* sub_bucket is in the upper half for every bucket but 0, so the halves below it add up to `bucket` of them */
+    return (bucket << hist->sub_bucket_half_magnitude) + sub_bucket;
+}
+
+/* count > 0 */
+static inline void hist_add(struct hist *hist, int64_t value, int64_t count)
+{
+    int32_t index = hist->counts_length - 1;
+    if (__builtin_expect(value > hist->highest, 0))
+        hist->clipped += count;
+    else
+        index = hist_index(hist, value);
+    hist->counts[index] += count;
+    if (__builtin_expect(index < hist->first_used, 0))
+        hist->first_used = index;
+    if (__builtin_expect(index > hist->last_used, 0))
+        hist->last_used = index;
+    if (__builtin_expect(hist->total == 0 || value < hist->min, 0))
+        hist->min = value;
+    if (__builtin_expect(value > hist->max, 0))
+        hist->max = value;
+    hist->total += count;
+    hist->sum += (__int128_t)value * count;
+}
+
+static inline void hist_record(struct hist *hist, int64_t value)
+{
+    assert(value >= 0 && hist->total < INT64_MAX);
+    hist_add(hist, value, 1);
+}
 
 #endif

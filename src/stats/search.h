@@ -1,7 +1,7 @@
 /* The search for the highest load that meets an objective, as a state machine without clock or load: it says what to try
- * next and is told what came out. A noisy dip must not end it early, and what it accepts has been seen more than once: see
- * capacity-models.md's specification in search.c. Sources: MLRsearch (IETF draft-ietf-bmwg-mlrsearch) for trials that may
- * be bad; doubling, then bisection. */
+ * next and is told what came out. A noisy dip must not end it early, and what it accepts has been seen more than once; how
+ * stands in search.c. Sources: MLRsearch (IETF draft-ietf-bmwg-mlrsearch) for trials that may be bad; doubling, then
+ * bisection. */
 #ifndef PL_STATS_SEARCH_H
 #define PL_STATS_SEARCH_H
 
@@ -13,7 +13,8 @@ struct search_spec {
     double start;          /* the first load, > 0 */
     double least, most;    /* never tried beyond; most 0: no limit */
     double tolerance_frac; /* the bracket is narrow enough: (fail - pass) / pass; 0: 0.03 */
-    int confirmations;     /* passes that the answer needs, and failures that the load above it needs; 0: 2 */
+    int confirmations;     /* so many more passes than failures the answer needs, and the load above it the other way round,
+                              or three times as many trials; 0: 2 */
     int trials_most;       /* 0: 60 */
 };
 

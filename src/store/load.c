@@ -26,11 +26,18 @@ enum {
 /* Address space for all histograms; most of their pages are never touched. */
 #define HIST_MAX_BYTES (INT64_C(256) << 30)
 
-/* Version 1 has no counts of attempts. */
-#define SELECT_SLICES(attempts)                                                                                            \
+/* Version 1 has no counts of attempts, version 2 no groups of tenants and nothing of operations that did not end. */
+#define SELECT_SLICES(attempts, group, censored)                                                                           \
     "SELECT id, trial_id, start_ns, end_ns, during, due_in, script, step, due, completed, failed, skipped, expired, "      \
-    "unfinished, never_started, " attempts                                                                                 \
-    ", response_ns_histogram, service_ns_histogram, lateness_ns_histogram FROM slice ORDER BY id"
+    "unfinished, never_started, " attempts ", response_ns_histogram, service_ns_histogram, lateness_ns_histogram, " group  \
+    ", " censored " FROM slice ORDER BY id"
+#define ATTEMPTS "retried, retries, serialization, deadlock, above_limit"
+#define NO_ATTEMPTS "0, 0, 0, 0, 0"
+static const char *const select_slices[STORE_SCHEMA_VERSION + 1] = {
+    [1] = SELECT_SLICES(NO_ATTEMPTS, "0", "NULL"),
+    [2] = SELECT_SLICES(ATTEMPTS, "0", "NULL"),
+    [3] = SELECT_SLICES(ATTEMPTS, "tenant_group", "censored_ns_histogram"),
+};
 
 struct list {
     void *items;
@@ -56,7 +63,8 @@ struct load {
     int64_t budget_ops;
     int version; /* of the schema */
     struct study *study;
-    struct list heads, facts, stages, stage_params, cases, case_params, scripts, trials, slices, metrics, samples, faults;
+    struct list heads, facts, stages, stage_params, cases, case_params, scripts, groups, trials, slices, metrics, samples,
+        faults;
     int64_t *stage_ids, *case_ids, *trial_ids; /* sorted */
     int64_t last_trial_id;                     /* found last: rows of one trial stand together */
     int64_t last_slice_id;
@@ -197,6 +205,18 @@ static void read_script(struct load *load, struct row *row)
         row_bad(row, "there is no case %lld", (long long)script->case_id);
 }
 
+static void read_group(struct load *load, struct row *row)
+{
+    struct group_row *group = list_add(load, &load->groups);
+    *group = (struct group_row){.case_id = row_i64(row, 0, 1, INT64_MAX),
+                                .group = row_int(row, 1, 0),
+                                .name = row_text(row, 2),
+                                .tenants = row_i64(row, 3, 0, INT64_MAX),
+                                .weight_frac = row_f64(row, 4)};
+    if (load->err->code == PL_OK && !id_is_in(load->case_ids, load->cases.count, group->case_id))
+        row_bad(row, "there is no case %lld", (long long)group->case_id);
+}
+
 static void read_trial(struct load *load, struct row *row)
 {
     struct trial_row *trial = list_add(load, &load->trials);
@@ -239,6 +259,7 @@ static void read_slice(struct load *load, struct row *row)
                      .deadlock = row_i64(row, 18, 0, INT64_MAX),
                      .above_limit = row_i64(row, 19, 0, INT64_MAX)},
     };
+    slice.group = row_int(row, 23, 0);
     load->last_slice_id = row_i64(row, 0, load->last_slice_id + 1, INT64_MAX - 1);
     check_trial(load, row, slice.trial_id);
     if (slice.end_ns < slice.start_ns)
@@ -248,6 +269,7 @@ static void read_slice(struct load *load, struct row *row)
     slice.response = slice_hist(load, row, 20);
     slice.service = slice_hist(load, row, 21);
     slice.lateness = slice_hist(load, row, 22);
+    slice.censored = slice_hist(load, row, 24);
     *(struct slice *)list_add(load, &load->slices) = slice;
 }
 
@@ -379,12 +401,14 @@ static void load_tables(struct load *load)
     params_attach(load);
     load_query(load, "script", "SELECT case_id, script, step, name FROM script ORDER BY case_id, script, step",
                read_script);
+    if (store_schema_sql("tenant_group", load->version) != NULL)
+        load_query(load, "tenant_group",
+                   "SELECT case_id, tenant_group, name, tenants, weight_frac FROM tenant_group "
+                   "ORDER BY case_id, tenant_group",
+                   read_group);
     load_query(load, "trial", "SELECT " TRIAL_COLUMNS " FROM trial NOT INDEXED ORDER BY ordinal", read_trial);
     load->trial_ids = ids_sorted(load, &load->trials, "trial");
-    load_query(load, "slice",
-               load->version > 1 ? SELECT_SLICES("retried, retries, serialization, deadlock, above_limit")
-                                 : SELECT_SLICES("0, 0, 0, 0, 0"),
-               read_slice);
+    load_query(load, "slice", select_slices[load->version], read_slice);
     load_query(load, "metric", "SELECT id, source, name, unit, kind, how FROM metric ORDER BY id", read_metric);
     load_query(load, "sample",
                "SELECT trial_id, metric_id, t_ns, phase, value FROM sample ORDER BY trial_id, metric_id, t_ns, id",
@@ -435,6 +459,8 @@ static void study_fill(struct load *load)
     study->trial_count = load->trials.count;
     study->scripts = list_keep(load, &load->scripts);
     study->script_count = load->scripts.count;
+    study->groups = list_keep(load, &load->groups);
+    study->group_count = load->groups.count;
     study->slices = slices_sorted(load);
     study->slice_count = load->slices.count;
     study->metrics = list_keep(load, &load->metrics);
@@ -457,6 +483,7 @@ static void slices_release(const struct slice *slices, size_t count)
         hist_drop(slices[i].response);
         hist_drop(slices[i].service);
         hist_drop(slices[i].lateness);
+        hist_drop(slices[i].censored);
     }
 }
 
@@ -570,6 +597,7 @@ static void load_lists_init(struct load *load)
     load->stage_params.item_size = load->case_params.item_size = sizeof(struct owned_param);
     load->cases.item_size = sizeof(struct case_row);
     load->scripts.item_size = sizeof(struct script_row);
+    load->groups.item_size = sizeof(struct group_row);
     load->trials.item_size = sizeof(struct trial_row);
     load->slices.item_size = sizeof(struct slice);
     load->metrics.item_size = sizeof(struct metric);

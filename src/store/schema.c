@@ -1,10 +1,62 @@
-/* The schema of a study file, version 2, and the check that a file has exactly this one. docs/study-file.md repeats the
+/* The schema of a study file, version 3, and the check that a file has exactly this one. docs/study-file.md repeats the
  * text and explains each column; a test holds the two together. */
 #include "store/store_int.h"
 
 #include <string.h>
 
 #include "base/ban.h"
+
+/* The parts that tables have had in several versions. */
+#define TRIAL_BEFORE_WHY                                                                                                   \
+    "CREATE TABLE trial (\n"                                                                                               \
+    "    id INTEGER PRIMARY KEY CHECK (id > 0),\n"                                                                         \
+    "    case_id INTEGER NOT NULL REFERENCES case_row (id),\n"                                                             \
+    "    iteration INTEGER NOT NULL CHECK (iteration >= 0),\n"                                                             \
+    "    ordinal INTEGER NOT NULL UNIQUE CHECK (ordinal >= 0), -- order of execution\n"                                    \
+    "    attempt INTEGER NOT NULL CHECK (attempt >= 0),\n"                                                                 \
+    "    state TEXT NOT NULL CHECK (state IN ('done', 'failed', 'void', 'interrupted')),\n"
+#define TRIAL_AFTER_WHY                                                                                                    \
+    "    seed INTEGER NOT NULL, -- the 64 bits as a signed number\n"                                                       \
+    "    started_unix_ns INTEGER NOT NULL,\n"                                                                              \
+    "    connect_start_ns INTEGER NOT NULL, -- monotonic, as all that follow; 0: did not come so far\n"                    \
+    "    connect_end_ns INTEGER NOT NULL,\n"                                                                               \
+    "    warm_up_start_ns INTEGER NOT NULL,\n"                                                                             \
+    "    measure_start_ns INTEGER NOT NULL,\n"                                                                             \
+    "    measure_end_ns INTEGER NOT NULL,\n"                                                                               \
+    "    drain_end_ns INTEGER NOT NULL,\n"                                                                                 \
+    "    clients INTEGER NOT NULL CHECK (clients >= 0),\n"                                                                 \
+    "    clients_lost INTEGER NOT NULL CHECK (clients_lost >= 0),\n"                                                       \
+    "    workers INTEGER NOT NULL CHECK (workers >= 0),\n"                                                                 \
+    "    event_loop TEXT NOT NULL, -- '' when the trial had no load\n"                                                     \
+    "    UNIQUE (case_id, iteration, attempt)\n"                                                                           \
+    ") STRICT"
+#define SLICE_PLACE                                                                                                        \
+    "CREATE TABLE slice (\n"                                                                                               \
+    "    id INTEGER PRIMARY KEY CHECK (id > 0),\n"                                                                         \
+    "    trial_id INTEGER NOT NULL REFERENCES trial (id),\n"                                                               \
+    "    start_ns INTEGER NOT NULL,\n"                                                                                     \
+    "    end_ns INTEGER NOT NULL CHECK (end_ns >= start_ns),\n"                                                            \
+    "    during TEXT NOT NULL CHECK (during IN ('start', 'settle', 'warm-up', 'measure', 'drain', 'after')),\n"            \
+    "    due_in TEXT NOT NULL CHECK (due_in IN ('start', 'settle', 'warm-up', 'measure', 'drain', 'after')),\n"            \
+    "    script INTEGER NOT NULL CHECK (script >= 0),\n"                                                                   \
+    "    step INTEGER NOT NULL CHECK (step >= -1), -- -1: the whole operation\n"
+#define SLICE_LEDGER                                                                                                       \
+    "    due INTEGER NOT NULL CHECK (due >= 0),\n"                                                                         \
+    "    completed INTEGER NOT NULL CHECK (completed >= 0),\n"                                                             \
+    "    failed INTEGER NOT NULL CHECK (failed >= 0),\n"                                                                   \
+    "    skipped INTEGER NOT NULL CHECK (skipped >= 0),\n"                                                                 \
+    "    expired INTEGER NOT NULL CHECK (expired >= 0),\n"                                                                 \
+    "    unfinished INTEGER NOT NULL CHECK (unfinished >= 0),\n"                                                           \
+    "    never_started INTEGER NOT NULL CHECK (never_started >= 0),\n"
+#define SLICE_ATTEMPTS                                                                                                     \
+    "    retried INTEGER NOT NULL CHECK (retried >= 0),\n"                                                                 \
+    "    retries INTEGER NOT NULL CHECK (retries >= 0),\n"                                                                 \
+    "    serialization INTEGER NOT NULL CHECK (serialization >= 0), -- of failed\n"                                        \
+    "    deadlock INTEGER NOT NULL CHECK (deadlock >= 0), -- of failed\n"                                                  \
+    "    above_limit INTEGER NOT NULL CHECK (above_limit >= 0), -- of completed\n"
+#define SLICE_HISTOGRAMS_ENDED                                                                                             \
+    "    response_ns_histogram BLOB, -- NULL: absent\n"                                                                    \
+    "    service_ns_histogram BLOB,\n"
 
 /* In the order of creation: what refers stands after what it refers to. SQLite keeps each text as it is written here, with
  * its comments, so that `.schema` in the sqlite3 shell explains a file that has gone astray from its documentation. */
@@ -63,53 +115,21 @@ const struct schema_object store_schema[] = {
                "    name TEXT NOT NULL,\n"
                "    PRIMARY KEY (case_id, script, step)\n"
                ") STRICT, WITHOUT ROWID"},
-    {"trial", "CREATE TABLE trial (\n"
-              "    id INTEGER PRIMARY KEY CHECK (id > 0),\n"
-              "    case_id INTEGER NOT NULL REFERENCES case_row (id),\n"
-              "    iteration INTEGER NOT NULL CHECK (iteration >= 0),\n"
-              "    ordinal INTEGER NOT NULL UNIQUE CHECK (ordinal >= 0), -- order of execution\n"
-              "    attempt INTEGER NOT NULL CHECK (attempt >= 0),\n"
-              "    state TEXT NOT NULL CHECK (state IN ('done', 'failed', 'void', 'interrupted')),\n"
-              "    why TEXT NOT NULL, -- '' when done\n"
-              "    seed INTEGER NOT NULL, -- the 64 bits as a signed number\n"
-              "    started_unix_ns INTEGER NOT NULL,\n"
-              "    connect_start_ns INTEGER NOT NULL, -- monotonic, as all that follow; 0: did not come so far\n"
-              "    connect_end_ns INTEGER NOT NULL,\n"
-              "    warm_up_start_ns INTEGER NOT NULL,\n"
-              "    measure_start_ns INTEGER NOT NULL,\n"
-              "    measure_end_ns INTEGER NOT NULL,\n"
-              "    drain_end_ns INTEGER NOT NULL,\n"
-              "    clients INTEGER NOT NULL CHECK (clients >= 0),\n"
-              "    clients_lost INTEGER NOT NULL CHECK (clients_lost >= 0),\n"
-              "    workers INTEGER NOT NULL CHECK (workers >= 0),\n"
-              "    event_loop TEXT NOT NULL, -- '' when the trial had no load\n"
-              "    UNIQUE (case_id, iteration, attempt)\n"
-              ") STRICT"},
-    {"slice", "CREATE TABLE slice (\n"
-              "    id INTEGER PRIMARY KEY CHECK (id > 0),\n"
-              "    trial_id INTEGER NOT NULL REFERENCES trial (id),\n"
-              "    start_ns INTEGER NOT NULL,\n"
-              "    end_ns INTEGER NOT NULL CHECK (end_ns >= start_ns),\n"
-              "    during TEXT NOT NULL CHECK (during IN ('start', 'settle', 'warm-up', 'measure', 'drain', 'after')),\n"
-              "    due_in TEXT NOT NULL CHECK (due_in IN ('start', 'settle', 'warm-up', 'measure', 'drain', 'after')),\n"
-              "    script INTEGER NOT NULL CHECK (script >= 0),\n"
-              "    step INTEGER NOT NULL CHECK (step >= -1), -- -1: the whole operation\n"
-              "    due INTEGER NOT NULL CHECK (due >= 0),\n"
-              "    completed INTEGER NOT NULL CHECK (completed >= 0),\n"
-              "    failed INTEGER NOT NULL CHECK (failed >= 0),\n"
-              "    skipped INTEGER NOT NULL CHECK (skipped >= 0),\n"
-              "    expired INTEGER NOT NULL CHECK (expired >= 0),\n"
-              "    unfinished INTEGER NOT NULL CHECK (unfinished >= 0),\n"
-              "    never_started INTEGER NOT NULL CHECK (never_started >= 0),\n"
-              "    retried INTEGER NOT NULL CHECK (retried >= 0),\n"
-              "    retries INTEGER NOT NULL CHECK (retries >= 0),\n"
-              "    serialization INTEGER NOT NULL CHECK (serialization >= 0), -- of failed\n"
-              "    deadlock INTEGER NOT NULL CHECK (deadlock >= 0), -- of failed\n"
-              "    above_limit INTEGER NOT NULL CHECK (above_limit >= 0), -- of completed\n"
-              "    response_ns_histogram BLOB, -- NULL: absent\n"
-              "    service_ns_histogram BLOB,\n"
-              "    lateness_ns_histogram BLOB\n"
-              ") STRICT"},
+    {"tenant_group", "CREATE TABLE tenant_group (\n"
+                     "    case_id INTEGER NOT NULL REFERENCES case_row (id),\n"
+                     "    tenant_group INTEGER NOT NULL CHECK (tenant_group >= 0),\n"
+                     "    name TEXT NOT NULL,\n"
+                     "    tenants INTEGER NOT NULL CHECK (tenants >= 0), -- how many belong to it\n"
+                     "    weight_frac REAL NOT NULL, -- its share of the load as asked\n"
+                     "    PRIMARY KEY (case_id, tenant_group)\n"
+                     ") STRICT, WITHOUT ROWID"},
+    {"trial", TRIAL_BEFORE_WHY
+     "    why TEXT NOT NULL, -- a sentence; of a trial that is done '', or why it is marked\n" TRIAL_AFTER_WHY},
+    {"slice", SLICE_PLACE
+     "    tenant_group INTEGER NOT NULL CHECK (tenant_group >= 0), -- 0 when there are no tenants\n" SLICE_LEDGER
+         SLICE_ATTEMPTS SLICE_HISTOGRAMS_ENDED "    lateness_ns_histogram BLOB,\n"
+     "    censored_ns_histogram BLOB -- expired and unfinished ones, as at least so long\n"
+     ") STRICT"},
     {"metric", "CREATE TABLE metric (\n"
                "    id INTEGER PRIMARY KEY CHECK (id > 0), -- 1, 2, 3, ...\n"
                "    source TEXT NOT NULL, -- 'host', 'tool', 'load' or a service\n"
@@ -140,32 +160,19 @@ const struct schema_object store_schema[] = {
 };
 const size_t store_schema_count = sizeof store_schema / sizeof *store_schema;
 
-/* What older versions had otherwise. */
+/* What older versions had otherwise, or (sql NULL) did not have. */
 static const struct older_object {
     int last_version; /* the newest that has it like this */
     struct schema_object object;
 } older_schema[] = {
     {1,
-     {"slice", "CREATE TABLE slice (\n"
-               "    id INTEGER PRIMARY KEY CHECK (id > 0),\n"
-               "    trial_id INTEGER NOT NULL REFERENCES trial (id),\n"
-               "    start_ns INTEGER NOT NULL,\n"
-               "    end_ns INTEGER NOT NULL CHECK (end_ns >= start_ns),\n"
-               "    during TEXT NOT NULL CHECK (during IN ('start', 'settle', 'warm-up', 'measure', 'drain', 'after')),\n"
-               "    due_in TEXT NOT NULL CHECK (due_in IN ('start', 'settle', 'warm-up', 'measure', 'drain', 'after')),\n"
-               "    script INTEGER NOT NULL CHECK (script >= 0),\n"
-               "    step INTEGER NOT NULL CHECK (step >= -1), -- -1: the whole operation\n"
-               "    due INTEGER NOT NULL CHECK (due >= 0),\n"
-               "    completed INTEGER NOT NULL CHECK (completed >= 0),\n"
-               "    failed INTEGER NOT NULL CHECK (failed >= 0),\n"
-               "    skipped INTEGER NOT NULL CHECK (skipped >= 0),\n"
-               "    expired INTEGER NOT NULL CHECK (expired >= 0),\n"
-               "    unfinished INTEGER NOT NULL CHECK (unfinished >= 0),\n"
-               "    never_started INTEGER NOT NULL CHECK (never_started >= 0),\n"
-               "    response_ns_histogram BLOB, -- NULL: absent\n"
-               "    service_ns_histogram BLOB,\n"
-               "    lateness_ns_histogram BLOB\n"
-               ") STRICT"}},
+     {"slice", SLICE_PLACE SLICE_LEDGER SLICE_HISTOGRAMS_ENDED "    lateness_ns_histogram BLOB\n"
+                                                               ") STRICT"}},
+    {2,
+     {"slice", SLICE_PLACE SLICE_LEDGER SLICE_ATTEMPTS SLICE_HISTOGRAMS_ENDED "    lateness_ns_histogram BLOB\n"
+                                                                              ") STRICT"}},
+    {2, {"trial", TRIAL_BEFORE_WHY "    why TEXT NOT NULL, -- '' when done\n" TRIAL_AFTER_WHY}},
+    {2, {"tenant_group", NULL}},
 };
 
 const char *store_schema_sql(const char *name, int version)
@@ -252,8 +259,10 @@ enum pl_code store_schema_check(sqlite3 *db, const char *path, int *ret_version,
     *ret_version = (int)version;
     for (size_t i = 0; code == PL_OK && i < store_schema_count; i++) {
         bool same = false;
-        const char *name = store_schema[i].name;
-        *ret_rc = rc = schema_object_compare(db, name, store_schema_sql(name, (int)version), &same);
+        const char *name = store_schema[i].name, *expected = store_schema_sql(name, (int)version);
+        if (expected == NULL)
+            continue;
+        *ret_rc = rc = schema_object_compare(db, name, expected, &same);
         if (rc != SQLITE_OK)
             return store_fail(db, rc, path, "cannot read the schema of the study", err);
         if (!same) {

@@ -45,7 +45,7 @@ static const struct pl_buf *slice_blob(struct pl_buf *blob, const struct hist *h
 
 static enum pl_code slice_put(struct store *store, const struct slice *slice, struct pl_err *err)
 {
-    const struct hist *const hists[SLICE_HISTOGRAMS] = {slice->response, slice->service, slice->lateness};
+    const struct hist *const hists[SLICE_HISTOGRAMS] = {slice->response, slice->service, slice->lateness, slice->censored};
     const struct pl_buf *blobs[SLICE_HISTOGRAMS];
     for (int i = 0; i < SLICE_HISTOGRAMS; i++) {
         blobs[i] = slice_blob(&store->blobs[i], hists[i]);
@@ -60,6 +60,7 @@ static enum pl_code slice_put(struct store *store, const struct slice *slice, st
     binding_text(&binding, phase_name(slice->due_in));
     binding_i64(&binding, slice->script);
     binding_i64(&binding, slice->step);
+    binding_i64(&binding, slice->group);
     binding_i64(&binding, slice->ledger.due);
     binding_i64(&binding, slice->ledger.completed);
     binding_i64(&binding, slice->ledger.failed);

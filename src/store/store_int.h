@@ -20,7 +20,7 @@ extern const size_t store_schema_count;
  * not be read, so that a reader can try in another way; SQLITE_OK when it was read and judged. */
 PL_MUST_CHECK enum pl_code store_schema_check(sqlite3 *db, const char *path, int *ret_version, int *ret_rc,
                                               struct pl_err *err);
-/* The table of that name as a schema version has it. */
+/* The table of that name as a schema version has it; NULL: it has none. */
 const char *store_schema_sql(const char *name, int version);
 
 /* Brings the tables of an open store from an older version to the present one: all of it or, on an error, nothing. */
@@ -44,6 +44,7 @@ enum statement {
     PUT_CASE,
     PUT_CASE_PARAM,
     PUT_SCRIPT,
+    PUT_GROUP,
     PUT_TRIAL,
     UPDATE_TRIAL,
     GET_TRIALS,
@@ -75,7 +76,7 @@ struct metric_map {
     size_t alias_count, alias_cap;
 };
 
-enum { SLICE_HISTOGRAMS = 3 };
+enum { SLICE_HISTOGRAMS = 4 };
 
 struct store {
     struct pl_arena *arena;

@@ -21,6 +21,7 @@ static const char *const statement_texts[STATEMENT_COUNT] = {
     [PUT_CASE] = "INSERT INTO case_row (id, stage_id, ordinal, label) VALUES (?, ?, ?, ?)",
     [PUT_CASE_PARAM] = "INSERT INTO case_param (case_id, position, name, value) VALUES (?, ?, ?, ?)",
     [PUT_SCRIPT] = "INSERT INTO script (case_id, script, step, name) VALUES (?, ?, ?, ?)",
+    [PUT_GROUP] = "INSERT INTO tenant_group (case_id, tenant_group, name, tenants, weight_frac) VALUES (?, ?, ?, ?, ?)",
     [PUT_TRIAL] = INSERT_TRIAL,
     /* its columns in the order of TRIAL_COLUMNS, so that one function binds both statements */
     [UPDATE_TRIAL] = "UPDATE trial SET case_id = ?2, iteration = ?3, ordinal = ?4, attempt = ?5, state = ?6, why = ?7, "
@@ -36,10 +37,10 @@ static const char *const statement_texts[STATEMENT_COUNT] = {
                    "ON CONFLICT (source, name, unit) DO UPDATE SET how = how || '; ' || excluded.how "
                    "WHERE instr(how, excluded.how) = 0 AND length(how) < 1000",
     [GET_METRIC] = "SELECT id, kind FROM metric WHERE source = ? AND name = ? AND unit = ?",
-    [PUT_SLICE] = "INSERT INTO slice (trial_id, start_ns, end_ns, during, due_in, script, step, due, completed, failed, "
-                  "skipped, expired, unfinished, never_started, retried, retries, serialization, deadlock, above_limit, "
-                  "response_ns_histogram, service_ns_histogram, lateness_ns_histogram) "
-                  "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+    [PUT_SLICE] = "INSERT INTO slice (trial_id, start_ns, end_ns, during, due_in, script, step, tenant_group, due, "
+                  "completed, failed, skipped, expired, unfinished, never_started, retried, retries, serialization, "
+                  "deadlock, above_limit, response_ns_histogram, service_ns_histogram, lateness_ns_histogram, "
+                  "censored_ns_histogram) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
     [PUT_SAMPLE] = "INSERT INTO sample (trial_id, metric_id, t_ns, phase, value) VALUES (?, ?, ?, ?, ?)",
     [PUT_FAULT] =
         "INSERT INTO fault (trial_id, source, phase, code, count, first_ns, example) VALUES (?, ?, ?, ?, ?, ?, ?) "
@@ -314,6 +315,21 @@ enum pl_code store_put_script(struct store *store, const struct script_row *scri
     binding_i64(&binding, script->script);
     binding_i64(&binding, script->step);
     binding_text(&binding, script->name);
+    return write_end(store, binding_run(&binding, doing, err), doing, err);
+}
+
+enum pl_code store_put_group(struct store *store, const struct group_row *group, struct pl_err *err)
+{
+    static const char doing[] = "cannot store the name of a group of tenants";
+    enum pl_code code = write_begin(store, doing, err);
+    if (code != PL_OK)
+        return code;
+    struct binding binding = binding_start(store, PUT_GROUP);
+    binding_i64(&binding, group->case_id);
+    binding_i64(&binding, group->group);
+    binding_text(&binding, group->name);
+    binding_i64(&binding, group->tenants);
+    binding_f64(&binding, group->weight_frac);
     return write_end(store, binding_run(&binding, doing, err), doing, err);
 }
 

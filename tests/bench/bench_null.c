@@ -65,10 +65,8 @@ static struct load_result run(const struct program *program, int clients, int64_
 static double recorder_cost_ns(const struct program *program)
 {
     enum { OPERATIONS = 5000000, LATENCIES = 4096 };
-    struct load_script script = {.program = program, .weight = 1};
-    size_t zero = 0;
-    struct load_shape shape = {
-        .scripts = &script, .script_count = 1, .weight_sum = 1, .first_cell = &zero, .cell_count = 2};
+    struct load_lane lane = {.program = program};
+    struct load_shape shape = {.lanes = &lane, .lane_count = 1, .cell_count = 2};
     static struct recorder recorder;
     static int64_t latencies[LATENCIES];
     atomic_int hurry = 0;

@@ -6,7 +6,7 @@
 #include <sys/socket.h>
 
 #include "base/arena.h"
-#include "load/capture_int.h"
+#include "load/load_int.h"
 #include "load/drv_pg_int.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -19,6 +19,7 @@ void memory_sink_release(struct memory_sink *memory)
         hist_drop(memory->slices[i].response);
         hist_drop(memory->slices[i].service);
         hist_drop(memory->slices[i].lateness);
+        hist_drop(memory->slices[i].censored);
     }
     pl_arena_free(memory->arena);
     *memory = (struct memory_sink){0};
@@ -55,6 +56,7 @@ static enum pl_code sink_slice(void *ctx, const struct slice *slice, struct pl_e
     copy->response = hist_copy(memory, slice->response);
     copy->service = hist_copy(memory, slice->service);
     copy->lateness = hist_copy(memory, slice->lateness);
+    copy->censored = slice->censored == NULL || slice->censored->total == 0 ? NULL : hist_copy(memory, slice->censored);
     return PL_OK;
 }
 

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "load/capture_int.h"
+#include "load/load_int.h"
 #include "load/drv_pg_int.h"
 
 #define DRIVEN_PATIENCE_NS (60 * PL_NS_PER_S)

@@ -7,13 +7,13 @@
 #include <stdio.h>
 
 #include "base/arena.h"
-#include "load/capture_int.h"
+#include "base/wakes.h"
 #include "load/load_int.h"
 #include "load/recorder_int.h"
 
 enum { FAKE_WORKERS = 8, FAKE_CALLS = 1 << 16 };
 
-/* 's'ubmit, 'q'ueue, 'c'onnect, 'd'isconnect, 'r'ecover. */
+/* 's'ubmit, 'q'ueue, 'c'onnect, 'd'isconnect, 'r'ecover, 'f'orget, 'm'easure. */
 struct fake_call {
     char what;
     int client; /* of the whole load */
@@ -28,6 +28,7 @@ struct fake_answer {
     const char *code, *text;
     bool is_script_fault;
     const struct step *fault_step;
+    int64_t sent_after_ns; /* the driver says that it was sent so long after submit; -1: that it never was; 0: nothing */
 };
 
 struct fake_client {
@@ -35,6 +36,7 @@ struct fake_client {
     int64_t submits, queued;
     int64_t user;              /* a test's own */
     struct fake_answer answer; /* of what is under way */
+    int64_t submitted_ns;
 };
 
 struct fake {
@@ -42,7 +44,7 @@ struct fake {
     struct driver_setup setup;
     int first_client, count;
     int64_t now_ns;
-    struct load_wakes ends;
+    struct pl_wakes ends;
     struct fake_client *clients;
     struct fake_call calls[FAKE_CALLS]; /* the first ones */
     size_t call_count;
@@ -57,6 +59,7 @@ static struct {
     fake_decide *decide_connect; /* the same */
     int lost_client; /* of the whole load: reported as lost at lost_at_ns, when that is not 0; it has no step under way */
     int64_t lost_at_ns;
+    int64_t submit_ns; /* the time that each submit takes the worker */
     struct fake *fakes[FAKE_WORKERS];
     const struct driver_ops *ops;
 } fake_world;
@@ -91,7 +94,7 @@ static enum pl_code fake_open(struct driver *driver, int clients, struct pl_err 
     struct fake *fake = fake_of(driver);
     fake->count = clients;
     fake->clients = pl_new((size_t)clients, sizeof *fake->clients);
-    load_wakes_init(&fake->ends, (size_t)clients);
+    pl_wakes_init(&fake->ends, (size_t)clients);
     for (int c = 0; c < clients; c++)
         fake->clients[c].is_open = !fake->setup.spec->connect_each;
     return PL_OK;
@@ -102,7 +105,7 @@ static void fake_close(struct driver *driver)
 {
     struct fake *fake = fake_of(driver);
     pl_free(fake->clients);
-    load_wakes_release(&fake->ends);
+    pl_wakes_release(&fake->ends);
 }
 
 static void fake_start(struct driver *driver, int64_t start_ns)
@@ -122,7 +125,8 @@ static void fake_begin(struct fake *fake, uint32_t client, const struct step *st
     *answer = (struct fake_answer){.delay_ns = MS};
     if (decide != NULL)
         decide(fake, fake->first_client + (int)client, step, vars, answer);
-    load_wakes_push(&fake->ends, client, fake->now_ns + answer->delay_ns);
+    fake->clients[client].submitted_ns = fake->now_ns;
+    pl_wakes_push(&fake->ends, client, fake->now_ns + answer->delay_ns);
 }
 
 static int64_t fake_submit(struct driver *driver, uint32_t index, const struct program *program, const struct step *step,
@@ -131,6 +135,7 @@ static int64_t fake_submit(struct driver *driver, uint32_t index, const struct p
     struct fake *fake = fake_of(driver);
     struct fake_client *client = &fake->clients[index];
     assert_true(client->is_open && !client->is_dead);
+    fake->now_ns += fake_world.submit_ns;
     fake_note(fake, 's', index, program, step, vars);
     client->submits++;
     if (step->kind == STEP_END_PIPELINE)
@@ -197,7 +202,7 @@ static bool fake_loses(const struct fake *fake, int64_t until_ns)
 {
     int client = fake_world.lost_client - fake->first_client;
     return fake_world.lost_at_ns > 0 && client >= 0 && client < fake->count && !fake->clients[client].is_dead &&
-           fake_world.lost_at_ns <= until_ns && fake_world.lost_at_ns <= load_wakes_next_ns(&fake->ends);
+           fake_world.lost_at_ns <= until_ns && fake_world.lost_at_ns <= pl_wakes_next_ns(&fake->ends);
 }
 
 static int fake_wait(struct driver *driver, int64_t until_ns, struct driver_done *done, int capacity)
@@ -212,11 +217,11 @@ static int fake_wait(struct driver *driver, int64_t until_ns, struct driver_done
             .client = lost, .outcome = DRIVER_LOST, .done_ns = fake->now_ns, .code = "CLOSED", .text = "it went away"};
         return 1;
     }
-    if (load_wakes_next_ns(&fake->ends) > until_ns) {
+    if (pl_wakes_next_ns(&fake->ends) > until_ns) {
         fake->now_ns = until_ns > fake->now_ns ? until_ns : fake->now_ns;
         return 0;
     }
-    struct load_wake end = load_wakes_pop(&fake->ends);
+    struct pl_wake end = pl_wakes_pop(&fake->ends);
     struct fake_client *client = &fake->clients[end.client];
     const struct fake_answer *answer = &client->answer;
     fake->now_ns = end.at_ns > fake->now_ns ? end.at_ns : fake->now_ns;
@@ -225,12 +230,32 @@ static int fake_wait(struct driver *driver, int64_t until_ns, struct driver_done
                                  .is_script_fault = answer->is_script_fault,
                                  .fault_step = answer->fault_step,
                                  .done_ns = fake->now_ns,
+                                 .sent_ns = answer->sent_after_ns <= 0 ? answer->sent_after_ns
+                                                                       : client->submitted_ns + answer->sent_after_ns,
                                  .text = answer->text};
     if (answer->code != NULL)
         memcpy(done->code, answer->code, strlen(answer->code) + 1);
     if (answer->outcome == DRIVER_LOST)
         client->is_open = false;
     return 1;
+}
+
+static void fake_user_gone(struct driver *driver, uint32_t index)
+{
+    fake_note(fake_of(driver), 'f', index, NULL, NULL, NULL);
+}
+
+static void fake_measure(struct driver *driver)
+{
+    fake_note(fake_of(driver), 'm', 0, NULL, NULL, NULL);
+}
+
+/* Every worker adds one. */
+static void fake_gather(struct driver *driver, struct load_http_result *into)
+{
+    (void)driver;
+    into->redirects++;
+    into->measured.requests++;
 }
 
 UNUSED static const struct driver_ops fake_ops = {
@@ -248,6 +273,9 @@ UNUSED static const struct driver_ops fake_ops = {
     .disconnect = fake_disconnect,
     .in_transaction = fake_in_transaction,
     .recover = fake_recover,
+    .forget = fake_user_gone,
+    .measure = fake_measure,
+    .gather = fake_gather,
 };
 
 UNUSED static struct driver *fake_new(const struct driver_setup *setup)
@@ -295,6 +323,24 @@ UNUSED static const struct program *fake_script(struct fake_scripts *scripts, in
     if (program_compile(pl_strdup(scripts->arena, name), text, strlen(text), PROGRAM_AS_PGBENCH, scripts->names,
                         scripts->arena, &program, &err) != PL_OK)
         fail_msg("%s", err.what);
+    scripts->scripts[scripts->count++] = (struct load_script){.program = program, .weight = weight};
+    return program;
+}
+
+/* A program of steps made by hand, which live as long as the scripts. */
+UNUSED static const struct program *fake_program(struct fake_scripts *scripts, int weight, const struct step *steps,
+                                                 size_t count)
+{
+    struct program *program = pl_alloc(scripts->arena, 1, sizeof *program);
+    struct step *copies = pl_alloc(scripts->arena, count, sizeof *copies);
+    *program = (struct program){.name = "by hand", .steps = copies, .step_count = count, .names = scripts->names};
+    for (size_t i = 0; i < count; i++) {
+        copies[i] = steps[i];
+        copies[i].io_index = copies[i].number = -1;
+        if (copies[i].kind == STEP_HTTP || copies[i].kind == STEP_SQL)
+            copies[i].io_index = copies[i].number = (int)program->io_step_count++;
+    }
+    program->command_count = program->io_step_count;
     scripts->scripts[scripts->count++] = (struct load_script){.program = program, .weight = weight};
     return program;
 }

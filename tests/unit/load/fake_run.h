@@ -72,7 +72,7 @@ UNUSED static void fake_run(const struct load_spec *spec, load_driver_new *drive
     fake_notices_take(load, fake);
     fake->connects = run->result.connect == NULL ? 0 : run->result.connect->total;
     fake->connect_max_ns = run->result.connect == NULL ? 0 : run->result.connect->max;
-    run->result.connect = NULL; /* it goes with the load */
+    load_run_keep(spec, run);
     load_free(load);
     load_run_check(run);
 }

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arena.h"
 #include "base/clock.h"
 #include "load/load.h"
 #include "memory_sink.h"
@@ -79,7 +80,28 @@ struct load_run {
     struct load_glance glance; /* the last one */
     struct pl_err err;
     enum pl_code code;
+    struct load_self self;             /* copies of what the result points to, which goes with the load */
+    struct load_tenant_count *tenants; /* NULL: none */
 };
+
+/* Before load_free. */
+UNUSED static void load_run_keep(const struct load_spec *spec, struct load_run *run)
+{
+    struct load_result *result = &run->result;
+    if (result->self == NULL)
+        return;
+    run->self = *result->self;
+    hist_init_latency(&run->self.lateness);
+    hist_merge(&run->self.lateness, &result->self->lateness);
+    if (result->tenants != NULL) {
+        run->tenants = pl_new(spec->tenants->row_count, sizeof *run->tenants);
+        memcpy(run->tenants, result->tenants, spec->tenants->row_count * sizeof *run->tenants);
+    }
+    result->self = &run->self;
+    result->tenants = run->tenants;
+    result->http = NULL;
+    result->connect = NULL;
+}
 
 /* Runs a load that was connected. stop_at: load_stop once so many operations have completed (0: never). */
 UNUSED static void load_run_connected(struct load *load, int64_t start_ns, int64_t stop_at, struct load_run *run)
@@ -106,6 +128,7 @@ UNUSED static void load_run_any(const struct load_spec *spec, int64_t start_ns, 
     run->code = load_connect(load, NULL, &run->err);
     if (run->code == PL_OK)
         load_run_connected(load, start_ns, 0, run);
+    load_run_keep(spec, run);
     load_free(load);
 }
 
@@ -128,7 +151,7 @@ UNUSED static void load_run_real(const struct load_spec *spec, struct load_run *
 }
 
 /* Adds up the slices of one phase of due (or PHASE_COUNT: all), one script (or -1: all) and one step. hist must be
- * initialised and is merged into: 'r'esponse, 's'ervice or 'l'ateness. */
+ * initialised and is merged into: 'r'esponse, 's'ervice, 'l'ateness or 'c'ensored. */
 UNUSED static struct ledger load_run_sum(const struct load_run *run, enum phase due_in, int script, int step, char which,
                                          struct hist *hist)
 {
@@ -139,8 +162,11 @@ UNUSED static struct ledger load_run_sum(const struct load_run *run, enum phase 
             slice->step != step)
             continue;
         ledger_add(&sum, &slice->ledger);
-        const struct hist *from = which == 'r' ? slice->response : which == 's' ? slice->service : slice->lateness;
-        if (hist != NULL)
+        const struct hist *from = which == 'r'   ? slice->response
+                                  : which == 's' ? slice->service
+                                  : which == 'l' ? slice->lateness
+                                                 : slice->censored;
+        if (hist != NULL && from != NULL)
             hist_merge(hist, from);
     }
     return sum;
@@ -176,6 +202,8 @@ UNUSED static void load_run_check(const struct load_run *run)
         assert_true(slice->due_in == PHASE_WARM_UP || slice->due_in == PHASE_MEASURE);
         assert_true(slice->due_in <= slice->during);
         assert_int_equal(slice->service->total, slice->ledger.completed);
+        assert_int_equal(slice->censored == NULL ? 0 : slice->censored->total,
+                         slice->ledger.expired + slice->ledger.unfinished);
         if (slice->step < 0) {
             assert_int_equal(slice->response->total, slice->ledger.completed);
             assert_int_equal(slice->lateness->total, slice->ledger.completed);
@@ -185,11 +213,16 @@ UNUSED static void load_run_check(const struct load_run *run)
     }
     assert_int_equal(in_window, result->completed_in_window);
     assert_int_equal(result->window_ns, result->measure_end_ns - result->measure_start_ns);
+    assert_int_equal(result->self->starts, result->self->lateness.total);
+    assert_true(result->self->starts <= result->measured.due);
+    assert_true(result->self->starts >= result->measured.completed);
 }
 
 UNUSED static void load_run_release(struct load_run *run)
 {
     memory_sink_release(&run->memory);
+    hist_release(&run->self.lateness);
+    pl_free(run->tenants);
 }
 
 UNUSED static const struct fault *load_run_fault(const struct load_run *run, const char *code)

@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "base/rng.h"
-#include "load/capture_int.h"
+#include "load/load_int.h"
 
 enum { CLIENTS = 3, VARIABLES = 4 };
 

@@ -6,8 +6,7 @@
 #include "load/recorder_int.h"
 
 struct fixture {
-    size_t first[2];
-    struct load_script scripts[2];
+    struct load_lane lanes[2];
     struct load_shape shape;
     atomic_int hurry;
     struct recorder recorder;
@@ -18,11 +17,9 @@ static int setup(void **state)
     static struct fixture *fixture;
     fixture = aligned_alloc(64, (sizeof *fixture + 63) / 64 * 64);
     memset(fixture, 0, sizeof *fixture);
-    fixture->scripts[0] = (struct load_script){&load_test_one, 1};
-    fixture->scripts[1] = (struct load_script){&load_test_three, 1};
-    fixture->first[1] = 2;
-    fixture->shape = (struct load_shape){
-        .scripts = fixture->scripts, .script_count = 2, .weight_sum = 2, .first_cell = fixture->first, .cell_count = 6};
+    fixture->lanes[0] = (struct load_lane){.program = &load_test_one};
+    fixture->lanes[1] = (struct load_lane){.program = &load_test_three, .first_cell = 2, .script = 1};
+    fixture->shape = (struct load_shape){.lanes = fixture->lanes, .lane_count = 2, .cell_count = 6};
     recorder_init(&fixture->recorder, &fixture->shape, false, &fixture->hurry);
     recorder_start(&fixture->recorder, 100, PHASE_WARM_UP);
     *state = fixture;

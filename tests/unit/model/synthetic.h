@@ -23,6 +23,7 @@ struct synth {
     struct case_row *cases;
     struct trial_row *trials;
     struct script_row *scripts;
+    struct group_row *groups;
     struct slice *slices;
     struct metric *metrics;
     struct sample *samples;
@@ -41,6 +42,7 @@ static inline struct synth *synth_new(void)
     synth->cases = pl_alloc(arena, SYNTH_MAX_ROWS, sizeof *synth->cases);
     synth->trials = pl_alloc(arena, SYNTH_MAX_ROWS, sizeof *synth->trials);
     synth->scripts = pl_alloc(arena, SYNTH_MAX_ROWS, sizeof *synth->scripts);
+    synth->groups = pl_alloc(arena, SYNTH_MAX_ROWS, sizeof *synth->groups);
     synth->slices = pl_alloc(arena, SYNTH_MAX_ROWS, sizeof *synth->slices);
     synth->metrics = pl_alloc(arena, SYNTH_MAX_ROWS, sizeof *synth->metrics);
     synth->samples = pl_alloc(arena, SYNTH_MAX_SAMPLES, sizeof *synth->samples);
@@ -141,6 +143,12 @@ static inline void synth_script(struct synth *synth, int64_t case_id, int script
     synth->scripts[synth->study.script_count++] = (struct script_row){case_id, script, step, name};
 }
 
+static inline void synth_group(struct synth *synth, int64_t case_id, int group, const char *name, int64_t tenants,
+                               double weight_frac)
+{
+    synth->groups[synth->study.group_count++] = (struct group_row){case_id, group, name, tenants, weight_frac};
+}
+
 static inline struct hist *synth_hist(struct synth *synth)
 {
     struct hist *hist = pl_new(1, sizeof *hist);
@@ -224,6 +232,7 @@ static inline const struct study *synth_study(struct synth *synth)
     study->cases = synth->cases;
     study->trials = synth->trials;
     study->scripts = synth->scripts;
+    study->groups = synth->groups;
     study->slices = synth->slices;
     study->metrics = synth->metrics;
     study->samples = synth->samples;
@@ -258,6 +267,14 @@ static inline int64_t synth_closed_loop(struct synth *synth, const struct trial_
     slice->ledger = (struct ledger){.due = due, .completed = due - trial->clients};
     late->ledger = (struct ledger){.completed = trial->clients};
     return due;
+}
+
+/* What the load tells once, at the end of the window. */
+static inline void synth_told(struct synth *synth, const struct trial_row *trial, const char *name, const char *unit,
+                              double value)
+{
+    synth_sample(synth, trial, synth_metric(synth, "load", name, unit, METRIC_GAUGE), PHASE_MEASURE, trial->measure_end_ns,
+                 value);
 }
 
 /* Everything that the sensors read of a service, the host and the tool, with round numbers. */

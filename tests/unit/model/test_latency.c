@@ -211,6 +211,88 @@ static void test_failed_operations_are_left_out(void **state)
     synth_free(over.synth);
 }
 
+/* 100 operations of 1 to 100 ms, and some that were given up: those after 50 ms leave p50 open, those after 200 ms do not.
+ */
+static const struct figure *censored_p50(struct synth *synth, struct pl_arena *arena, int64_t count, int64_t given_up_ns,
+                                         const char *name)
+{
+    int64_t stage = synth_stage(synth, "rate", "?", "rate=100/s"), row = synth_case(synth, stage, "");
+    struct trial_row *trial = synth_trial(synth, row, 0, 2, 2);
+    struct slice *slice = synth_slice(synth, trial, PHASE_MEASURE, PHASE_MEASURE, -1);
+    struct hist *response = synth_hist(synth), *censored = synth_hist(synth);
+    for (int64_t i = 1; i <= 100; i++)
+        hist_record(response, i * PL_NS_PER_MS);
+    for (int64_t i = 0; i < count; i++)
+        hist_record(censored, given_up_ns);
+    slice->response = slice->service = response;
+    slice->censored = censored;
+    slice->ledger =
+        (struct ledger){.due = 100 + count, .completed = 100, .expired = count / 2, .unfinished = count - count / 2};
+    struct figures figures = model_figures(synth_study(synth), arena);
+    return model_figure(&figures, stage, row, "", name);
+}
+
+static void test_what_is_known_of_operations_without_an_end(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t count, given_up_ms;
+        bool open;
+        double ms; /* p50: its value, or the least it is */
+    } cases[] = {{0, 0, false, 50}, {20, 200, false, 60}, {20, 50, true, 50}, {20, 10, true, 40}, {140, 200, true, 200}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct synth *synth = synth_new();
+        struct pl_arena *arena = pl_arena_new();
+        const struct figure *p50 =
+            censored_p50(synth, arena, cases[i].count, cases[i].given_up_ms * PL_NS_PER_MS, "response_p50_ns");
+        assert_int_equal(p50->status == FIGURE_ABSENT, cases[i].open);
+        assert_close(p50->value, cases[i].ms * 1e6, 0.002, 0);
+        assert_int_equal(p50->n, 100 + cases[i].count);
+        if (cases[i].open)
+            assert_non_null(strstr(p50->note, "had not ended: this percentile is at least"));
+        pl_arena_free(arena);
+        synth_free(synth);
+    }
+}
+
+/* Of the service it is not known how long they had taken: they are ranked as the longest, as ever. */
+static void test_of_the_service_their_number_is_known(void **state)
+{
+    (void)state;
+    struct synth *synth = synth_new();
+    struct pl_arena *arena = pl_arena_new();
+    const struct figure *p50 = censored_p50(synth, arena, 20, 10 * PL_NS_PER_MS, "service_p50_ns");
+    assert_int_equal(p50->status, FIGURE_MEASURED);
+    assert_close(p50->value, 60e6, 0.002, 0);
+    assert_non_null(strstr(p50->note, "20 of 120 operations due had not ended: ranked as the longest"));
+    pl_arena_free(arena);
+    synth_free(synth);
+}
+
+/* A server that never answered: nothing completed, and still the response is known from below. */
+static void test_nothing_but_expired(void **state)
+{
+    (void)state;
+    struct synth *synth = synth_new();
+    struct pl_arena *arena = pl_arena_new();
+    int64_t stage = synth_stage(synth, "rate", "?", "rate=10/s"), row = synth_case(synth, stage, "");
+    struct slice *slice = synth_slice(synth, synth_trial(synth, row, 0, 2, 2), PHASE_MEASURE, PHASE_MEASURE, -1);
+    struct hist *censored = synth_hist(synth);
+    for (int i = 0; i < 20; i++)
+        hist_record(censored, 2 * PL_NS_PER_S);
+    slice->censored = censored;
+    slice->ledger = (struct ledger){.due = 20, .expired = 20};
+    struct figures figures = model_figures(synth_study(synth), arena);
+    const struct figure *p50 = model_figure(&figures, stage, row, "", "response_p50_ns");
+    assert_int_equal(p50->status, FIGURE_ABSENT);
+    assert_close(p50->value, 2e9, 0.002, 0);
+    const struct figure *mean = model_figure(&figures, stage, row, "", "response_mean_ns");
+    assert_non_null(strstr(mean->note, "no operation was completed"));
+    assert_true(isnan(mean->value));
+    pl_arena_free(arena);
+    synth_free(synth);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -221,6 +303,9 @@ int main(void)
         cmocka_unit_test(test_operations_without_an_end_are_ranked),
         cmocka_unit_test(test_an_interval_whose_end_had_not_ended),
         cmocka_unit_test(test_failed_operations_are_left_out),
+        cmocka_unit_test(test_what_is_known_of_operations_without_an_end),
+        cmocka_unit_test(test_of_the_service_their_number_is_known),
+        cmocka_unit_test(test_nothing_but_expired),
     };
     return cmocka_run_group_tests_name("latency", tests, NULL, NULL);
 }

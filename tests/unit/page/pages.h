@@ -5,6 +5,7 @@
 #include "support.h"
 
 #include "../model/full_study.h"
+#include "../model/http_study.h"
 #include "base/limits.h"
 #include "page/page_int.h"
 

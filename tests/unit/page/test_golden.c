@@ -59,13 +59,21 @@ static void test_compared(void **state)
     synth_free(synth);
 }
 
+static void test_http(void **state)
+{
+    (void)state;
+    struct synth *synth = http_study();
+    compare(&synth->study, PAGE_MARKDOWN, "tests/golden/http.md");
+    compare(&synth->study, PAGE_HTML, "tests/golden/http.html");
+    compare(&synth->study, PAGE_JSON, "tests/golden/http.json");
+    synth_free(synth);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_markdown),
-        cmocka_unit_test(test_html),
-        cmocka_unit_test(test_json),
-        cmocka_unit_test(test_compared),
+        cmocka_unit_test(test_markdown), cmocka_unit_test(test_html), cmocka_unit_test(test_json),
+        cmocka_unit_test(test_compared), cmocka_unit_test(test_http),
     };
     return cmocka_run_group_tests_name("golden", tests, NULL, NULL);
 }

@@ -82,6 +82,10 @@ static void test_canonical(void **state)
     check_text("protocol", "simple", "simple");
     check_text("arrivals", "constant", "constant");
     check_text("script", "tpcb-like", "tpcb-like");
+    check_text("think", "1500ms", "1500ms");
+    check_text("session_law", "geometric", "geometric");
+    check_text("http2", "yes", "yes");
+    check_text("max_time", "0.5s", "500ms");
 }
 
 /* Any value of the range survives being written and read. */
@@ -166,7 +170,8 @@ static void test_schema(void **state)
     json_t *schema = json_loads(pl_buf_text(&buf), JSON_REJECT_DUPLICATES, &error);
     if (schema == NULL)
         fail_msg("line %d: %s", error.line, error.text);
-    static const char *const top[] = {"study", "seed", "services", "subject", "scripts", "stages", "page"};
+    static const char *const top[] = {"study",     "seed",  "services", "subject", "scripts",
+                                      "variables", "feeds", "tenants",  "stages",  "page"};
     json_t *properties = json_object_get(schema, "properties");
     assert_int_equal(json_object_size(properties), sizeof top / sizeof top[0]);
     for (size_t i = 0; i < sizeof top / sizeof top[0]; i++)

@@ -103,6 +103,10 @@ static void test_rows(void **state)
     size_t taken = 0;
     for (size_t i = 0; i < plan_stage_key_count; i++)
         if ((plan_stage_keys[i].kinds >> PLAN_RATE & 1U) != 0) {
+            if (plan_stage_keys[i].speech == PLAN_HTTP) { /* the subject is a PostgreSQL */
+                assert_null(row_value(&stage->row, plan_stage_keys[i].name));
+                continue;
+            }
             taken++;
             assert_non_null(row_value(&stage->row, plan_stage_keys[i].name));
         }

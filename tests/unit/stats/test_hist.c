@@ -299,6 +299,81 @@ static void test_quantiles_bound_the_sample(void **state)
     hist_release(&hist);
 }
 
+/* The truth lies between the order statistic of what is known and the one with the censored values beyond all others. */
+static void test_censored_quantiles(void **state)
+{
+    (void)state;
+    struct pl_rng rng;
+    pl_rng_init(&rng, 21, PL_RNG_TEST, 0);
+    enum { MOST = 60 };
+    static const double quantiles[] = {0, 0.01, 0.25, 0.5, 0.75, 0.9, 0.99, 1};
+    struct hist ended, censored;
+    hist_init(&ended, 64, 1000000000, 3);
+    hist_init(&censored, 64, 1000000000, 3);
+    int64_t exact = 0, bounds = 0;
+    for (int round = 0; round < 3000; round++) {
+        int64_t known[2 * MOST], beyond[2 * MOST], n = 0;
+        int64_t ends = pl_rng_range(&rng, 0, MOST), cuts = pl_rng_range(&rng, 0, round % 3 == 0 ? MOST : 4);
+        hist_clear(&ended);
+        hist_clear(&censored);
+        for (; n < ends; n++)
+            hist_record(&ended, known[n] = beyond[n] = draw_value(&rng, ended.highest));
+        for (; n < ends + cuts; n++) {
+            hist_record(&censored, known[n] = draw_value(&rng, ended.highest));
+            beyond[n] = INT64_MAX;
+        }
+        qsort(known, (size_t)n, sizeof known[0], compare_i64);
+        qsort(beyond, (size_t)n, sizeof beyond[0], compare_i64);
+        for (size_t i = 0; n > 0 && i < sizeof quantiles / sizeof quantiles[0]; i++) {
+            int64_t rank = (int64_t)ceil(quantiles[i] * (double)n - 1e-9);
+            int64_t low = known[rank < 1 ? 0 : rank - 1], high = beyond[rank < 1 ? 0 : rank - 1];
+            bool at_least;
+            int64_t told = hist_quantile_censored(&ended, &censored, quantiles[i], &at_least);
+            int64_t step = low / 1000 > 64 ? low / 1000 : 64;
+            assert_true(told >= low && (low > ended.highest || told - low <= step));
+            if (low == high)
+                assert_false(at_least);
+            if (high - low > 2 * step && low <= ended.highest)
+                assert_true(at_least);
+            if (!at_least)
+                assert_true(told >= high && (high > ended.highest || told - high <= step));
+            *(at_least ? &bounds : &exact) += 1;
+        }
+    }
+    assert_true(exact > 1000 && bounds > 1000); /* both were met */
+    hist_release(&ended);
+    hist_release(&censored);
+}
+
+static void test_censored_quantiles_of_a_black_hole(void **state)
+{
+    (void)state;
+    struct hist ended, censored;
+    bool at_least = true;
+    hist_init_latency(&ended);
+    hist_init_latency(&censored);
+    assert_int_equal(hist_quantile_censored(&ended, &censored, 0.5, &at_least), 0);
+    assert_false(at_least);
+    hist_record_n(&censored, 1000000000, 100);
+    assert_int_equal(hist_quantile_censored(&ended, &censored, 0.5, &at_least), 1000000000);
+    assert_true(at_least);
+    /* 100 that timed out beside 900 that came in time: p90 is known, p91 is not */
+    hist_record_n(&ended, 5000000, 900);
+    assert_int_equal(hist_quantile_censored(&ended, &censored, 0.9, &at_least), hist_quantile(&ended, 1));
+    assert_false(at_least);
+    assert_int_equal(hist_quantile_censored(&ended, &censored, 0.91, &at_least), 1000000000);
+    assert_true(at_least);
+    assert_int_equal(hist_quantile_censored(&ended, NULL, 0.91, &at_least), hist_quantile(&ended, 1));
+    assert_false(at_least);
+    /* what was cut off early could be anything: the middle is a bound, though all that ended are alike */
+    hist_clear(&censored);
+    hist_record_n(&censored, 1000000, 900);
+    assert_int_equal(hist_quantile_censored(&ended, &censored, 0.5, &at_least), hist_quantile(&censored, 1));
+    assert_true(at_least);
+    hist_release(&ended);
+    hist_release(&censored);
+}
+
 static void test_merge_is_the_histogram_of_all(void **state)
 {
     (void)state;
@@ -532,6 +607,8 @@ int main(void)
         cmocka_unit_test(test_clipped_values_beside_the_highest),
         cmocka_unit_test(test_deviation_against_the_values),
         cmocka_unit_test(test_quantiles_bound_the_sample),
+        cmocka_unit_test(test_censored_quantiles),
+        cmocka_unit_test(test_censored_quantiles_of_a_black_hole),
         cmocka_unit_test(test_merge_is_the_histogram_of_all),
         cmocka_unit_test(test_clear_forgets_all),
         cmocka_unit_test(test_record_n_is_n_times_record),

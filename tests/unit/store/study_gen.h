@@ -68,7 +68,7 @@ GEN_UNUSED static struct trial_row gen_trial(struct pl_arena *arena, struct pl_r
                               &trial.measure_start_ns, &trial.measure_end_ns, &trial.drain_end_ns};
     for (size_t i = 0; i < 6; i++)
         *times[i] = pl_rng_range(rng, 0, INT64_MAX);
-    trial.why = trial.state == TRIAL_DONE ? "" : gen_text(arena, rng, "because");
+    trial.why = trial.state == TRIAL_DONE && pl_rng_range(rng, 0, 1) != 0 ? "" : gen_text(arena, rng, "because");
     return trial;
 }
 
@@ -81,6 +81,7 @@ GEN_UNUSED static void gen_stages(struct study *study, struct pl_rng *rng, const
     struct stage_row *stages = pl_alloc(arena, study->stage_count, sizeof *stages);
     struct case_row *cases = pl_alloc(arena, study->case_count, sizeof *cases);
     struct script_row *scripts = pl_alloc(arena, study->script_count, sizeof *scripts);
+    struct group_row *groups = pl_alloc(arena, study->case_count * 2, sizeof *groups);
     size_t at = 0;
     for (int s = 0; s < size->stages; s++) {
         stages[s] = (struct stage_row){.id = s * 3 + 2,
@@ -97,11 +98,18 @@ GEN_UNUSED static void gen_stages(struct study *study, struct pl_rng *rng, const
                                                           .script = (int)i / 2,
                                                           .step = (int)i % 2 - 1,
                                                           .name = gen_text(arena, rng, "do")};
+            for (int i = 0; i < 2 && c % 2 == 0; i++)
+                groups[study->group_count++] = (struct group_row){.case_id = cases[at].id,
+                                                                  .group = i,
+                                                                  .name = gen_text(arena, rng, "gold"),
+                                                                  .tenants = pl_rng_range(rng, 1, 10000),
+                                                                  .weight_frac = pl_rng_unit(rng)};
         }
     }
     study->stages = stages;
     study->cases = cases;
     study->scripts = scripts;
+    study->groups = groups;
 }
 
 GEN_UNUSED static void gen_trials(struct study *study, struct pl_rng *rng, const struct gen_size *size)
@@ -140,7 +148,9 @@ GEN_UNUSED static void gen_slices(struct study *study, struct pl_rng *rng, const
                                     .step = (int)pl_rng_range(rng, -1, 9),
                                     .response = gen_hist(study->arena, rng),
                                     .service = gen_hist(study->arena, rng),
-                                    .lateness = gen_hist(study->arena, rng)};
+                                    .group = (int)pl_rng_range(rng, 0, 5),
+                                    .lateness = gen_hist(study->arena, rng),
+                                    .censored = gen_hist(study->arena, rng)};
             int64_t *const counts[] = {&slice->ledger.due,           &slice->ledger.completed,
                                        &slice->ledger.failed,        &slice->ledger.skipped,
                                        &slice->ledger.expired,       &slice->ledger.unfinished,
@@ -257,6 +267,8 @@ GEN_UNUSED static enum pl_code gen_write_plan(const struct study *study, struct 
         GEN_TRY(store_put_case(store, &study->cases[i], err));
     for (size_t i = 0; i < study->script_count; i++)
         GEN_TRY(store_put_script(store, &study->scripts[i], err));
+    for (size_t i = 0; i < study->group_count; i++)
+        GEN_TRY(store_put_group(store, &study->groups[i], err));
     return PL_OK;
 }
 

@@ -96,6 +96,15 @@ GEN_UNUSED static void gen_assert_plan(const struct study *a, const struct study
         assert_int_equal(a->scripts[i].step, b->scripts[i].step);
         assert_string_equal(a->scripts[i].name, b->scripts[i].name);
     }
+    assert_int_equal(a->group_count, b->group_count);
+    for (size_t i = 0; i < a->group_count; i++) {
+        const struct group_row *x = &a->groups[i], *y = &b->groups[i];
+        assert_int_equal(x->case_id, y->case_id);
+        assert_int_equal(x->group, y->group);
+        assert_string_equal(x->name, y->name);
+        assert_int_equal(x->tenants, y->tenants);
+        assert_memory_equal(&x->weight_frac, &y->weight_frac, sizeof x->weight_frac);
+    }
 }
 
 GEN_UNUSED static void gen_assert_slice(const struct slice *a, const struct slice *b)
@@ -107,11 +116,13 @@ GEN_UNUSED static void gen_assert_slice(const struct slice *a, const struct slic
     assert_int_equal(a->due_in, b->due_in);
     assert_int_equal(a->script, b->script);
     assert_int_equal(a->step, b->step);
+    assert_int_equal(a->group, b->group);
     assert_memory_equal(&a->ledger, &b->ledger, sizeof a->ledger); /* seven int64_t, no padding */
     assert_memory_equal(&a->attempts, &b->attempts, sizeof a->attempts);
     gen_assert_hist(a->response, b->response);
     gen_assert_hist(a->service, b->service);
     gen_assert_hist(a->lateness, b->lateness);
+    gen_assert_hist(a->censored, b->censored);
 }
 
 /* That `loaded` holds the first `trials` trials of `made`, whole, and nothing else. */

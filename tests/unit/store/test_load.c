@@ -134,6 +134,11 @@ static void test_each_damage_is_named(void **state)
         {"UPDATE slice SET step = 99999999999", "step is 99999999999"},
         {"UPDATE slice SET response_ns_histogram = x''", "response_ns_histogram:"},
         {"UPDATE slice SET service_ns_histogram = x'0102030405'", "service_ns_histogram:"},
+        {"UPDATE slice SET tenant_group = -1", "tenant_group is -1"},
+        {"UPDATE slice SET censored_ns_histogram = 'text'", "censored_ns_histogram is not a histogram"},
+        {"UPDATE tenant_group SET case_id = 777 WHERE tenant_group = 0 AND case_id = 1", "table tenant_group"},
+        {"UPDATE tenant_group SET tenants = -2", "tenants is -2"},
+        {"UPDATE tenant_group SET weight_frac = 9e999", "weight_frac is not finite"},
         {"UPDATE slice SET lateness_ns_histogram = 'text'", "lateness_ns_histogram is not a histogram"},
         {"UPDATE slice SET response_ns_histogram = response_ns_histogram || x'00' WHERE response_ns_histogram IS NOT NULL",
          "response_ns_histogram"},
@@ -265,10 +270,11 @@ static void test_a_legitimate_large_study_is_inside_the_budget(void **state)
     run(db, "INSERT INTO sample (trial_id, metric_id, t_ns, phase, value) WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL "
             "SELECT i + 1 "
             "FROM n WHERE i < 300000) SELECT (SELECT min(id) FROM trial), 1 + i % 3, -i, 'start', 0.0 FROM n;"
-            "INSERT INTO slice (trial_id, start_ns, end_ns, during, due_in, script, step, due, completed, failed, skipped, "
-            "expired, unfinished, never_started, retried, retries, serialization, deadlock, above_limit) "
+            "INSERT INTO slice (trial_id, start_ns, end_ns, during, due_in, script, step, tenant_group, due, completed, "
+            "failed, "
+            "skipped, expired, unfinished, never_started, retried, retries, serialization, deadlock, above_limit) "
             "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100000) "
-            "SELECT (SELECT min(id) FROM trial), -i, -i, 'start', 'start', 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 "
+            "SELECT (SELECT min(id) FROM trial), -i, -i, 'start', 'start', 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 "
             "FROM n");
     sqlite3_close(db);
     struct pl_arena *arena = pl_arena_new();

@@ -1,4 +1,4 @@
-/* A study of the first format: read as it is, and brought to the present one when it is gone on with. */
+/* Studies of older formats: read as they are, and brought to the present one when they are gone on with. */
 #include <sqlite3.h>
 
 #include "base/file.h"
@@ -8,6 +8,7 @@
 struct room {
     struct pl_arena *arena;
     char *folder, *path;
+    int version; /* of the format */
     struct store *store;
     struct study *loaded;
 };
@@ -23,7 +24,7 @@ static void sql(const char *path, const char *text)
     sqlite3_close(db);
 }
 
-static int room_setup(void **state)
+static int room_of(void **state, int version)
 {
     struct room *room = pl_new(1, sizeof *room);
     struct pl_err err = {0};
@@ -32,10 +33,22 @@ static int room_setup(void **state)
     room->arena = pl_arena_new();
     room->folder = gen_folder(room->arena);
     room->path = pl_format(room->arena, "%s/x.study", room->folder);
-    GEN_OK(pl_file_read("tests/unit/store/format1.sql", 1 << 20, room->arena, &text, &length, &err), err);
+    const char *made = pl_format(room->arena, "tests/unit/store/format%d.sql", version);
+    GEN_OK(pl_file_read(made, 1 << 20, room->arena, &text, &length, &err), err);
     sql(room->path, text);
+    room->version = version;
     *state = room;
     return 0;
+}
+
+static int room_setup_1(void **state)
+{
+    return room_of(state, 1);
+}
+
+static int room_setup_2(void **state)
+{
+    return room_of(state, 2);
 }
 
 static int room_teardown(void **state)
@@ -58,14 +71,17 @@ static struct study *load(struct room *room)
     return room->loaded;
 }
 
-static void assert_rows(const struct study *study)
+static void assert_rows(const struct study *study, int version)
 {
-    static const struct attempts none = {0};
+    static const struct attempts attempts[] = {[1] = {0}, [2] = {4, 5, 3, 2, 1}};
     assert_int_equal(study->slice_count, 3);
     const struct slice *slice = &study->slices[1];
     const struct ledger ledger = {.due = 5, .completed = 2, .failed = 1, .skipped = 1, .unfinished = 1, .never_started = 1};
     assert_memory_equal(&slice->ledger, &ledger, sizeof ledger);
-    assert_memory_equal(&slice->attempts, &none, sizeof none);
+    assert_memory_equal(&slice->attempts, &attempts[version], sizeof attempts[version]);
+    assert_int_equal(slice->group, 0);
+    assert_null(slice->censored);
+    assert_int_equal(study->group_count, 0);
     assert_int_equal(slice->response->total, 2);
     assert_int_equal(slice->response->max, 2000);
     assert_null(study->slices[2].response);
@@ -92,10 +108,10 @@ static void test_reading_changes_nothing(void **state)
 {
     struct room *room = *state;
     const struct study *study = load(room);
-    assert_int_equal(study->schema_version, 1);
-    assert_rows(study);
-    assert_int_equal(number(room->path, "PRAGMA user_version"), 1);
-    assert_int_equal(number(room->path, "SELECT count(*) FROM pragma_table_info('slice')"), 18);
+    assert_int_equal(study->schema_version, room->version);
+    assert_rows(study, room->version);
+    assert_int_equal(number(room->path, "PRAGMA user_version"), room->version);
+    assert_int_equal(number(room->path, "SELECT count(*) FROM pragma_table_info('slice')"), room->version == 1 ? 18 : 23);
 }
 
 static void test_going_on_migrates(void **state)
@@ -105,14 +121,20 @@ static void test_going_on_migrates(void **state)
     sql(room->path, "CREATE VIEW mine AS SELECT sum(completed) FROM slice; CREATE INDEX fast ON sample (t_ns)");
     GEN_OK(store_open(room->path, &room->store, &err), err);
     assert_int_equal(number(room->path, "PRAGMA user_version"), STORE_SCHEMA_VERSION);
-    assert_rows(load(room));
+    assert_rows(load(room), room->version);
     assert_int_equal(room->loaded->schema_version, STORE_SCHEMA_VERSION);
     assert_int_equal(number(room->path, "SELECT max(id) FROM slice"), 5);
     assert_int_equal(number(room->path, "SELECT * FROM mine"), 5);
 
     const struct trial_row trial = {.id = 2, .case_id = 1, .iteration = 1, .ordinal = 1, .why = "", .event_loop = ""};
-    const struct slice slice = {
-        .trial_id = 2, .step = -1, .ledger = {.failed = 6}, .attempts = {4, 5, 3, 2, 1}, .during = PHASE_MEASURE};
+    const struct slice slice = {.trial_id = 2,
+                                .step = -1,
+                                .ledger = {.failed = 6},
+                                .attempts = {4, 5, 3, 2, 1},
+                                .during = PHASE_MEASURE,
+                                .group = 7};
+    const struct group_row group = {.case_id = 1, .group = 7, .name = "gold", .tenants = 3, .weight_frac = 0.25};
+    GEN_OK(store_put_group(room->store, &group, &err), err);
     struct sink sink = store_sink(room->store);
     GEN_OK(store_trial_begin(room->store, &trial, &err), err);
     GEN_OK(sink.slice(sink.ctx, &slice, &err), err);
@@ -121,6 +143,12 @@ static void test_going_on_migrates(void **state)
     room->store = NULL;
     assert_int_equal(load(room)->slice_count, 4);
     gen_assert_slice(&room->loaded->slices[3], &slice);
+    assert_string_equal(study_group(room->loaded, 1, 7)->name, "gold");
+    /* what refers to trials refers to the new table, and the constraint is watched again */
+    assert_int_equal(number(room->path, "SELECT count(*) FROM pragma_foreign_key_check"), 0);
+    assert_int_equal(number(room->path, "SELECT count(*) FROM pragma_foreign_key_list('sample') WHERE \"table\" = 'trial'"),
+                     1);
+    assert_int_equal(number(room->path, "SELECT count(*) FROM sqlite_schema WHERE sql LIKE '%_before%'"), 0);
     GEN_OK(store_open(room->path, &room->store, &err), err); /* once is enough */
 }
 
@@ -133,9 +161,11 @@ static void test_a_failed_migration_leaves_the_old_study(void **state)
     assert_int_equal(store_open(room->path, &room->store, &err), PL_STORE);
     assert_non_null(strstr(err.what, "cannot bring the study to the present format"));
     room->store = NULL;
-    assert_int_equal(number(room->path, "PRAGMA user_version"), 1);
+    assert_int_equal(number(room->path, "PRAGMA user_version"), room->version);
     assert_int_equal(number(room->path, "SELECT count(*) FROM slice"), 3);
-    assert_int_equal(number(room->path, "SELECT count(*) FROM sqlite_schema WHERE name = 'slice_of_1'"), 0);
+    assert_int_equal(number(room->path, "SELECT count(*) FROM sqlite_schema WHERE name LIKE '%_before'"), 0);
+    sql(room->path, "UPDATE slice SET failed = 1 WHERE id = 5");
+    assert_rows(load(room), room->version);
 }
 
 /* Its tables must be those of its own format. */
@@ -143,12 +173,14 @@ static void test_an_old_study_with_other_tables(void **state)
 {
     struct room *room = *state;
     struct pl_err err = {0};
-    sql(room->path, "ALTER TABLE slice ADD COLUMN retried INTEGER");
+    sql(room->path, "ALTER TABLE slice ADD COLUMN tenant_group INTEGER");
     assert_int_equal(store_load(room->path, room->arena, &room->loaded, &err), PL_STORE);
-    assert_non_null(strstr(err.what, "\"slice\" is not as format 1 has it"));
+    assert_non_null(strstr(err.what, pl_format(room->arena, "\"slice\" is not as format %d has it", room->version)));
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, room_setup, room_teardown)
+#define TEST(name)                                                                                                         \
+    cmocka_unit_test_setup_teardown(name, room_setup_1, room_teardown),                                                    \
+        cmocka_unit_test_setup_teardown(name, room_setup_2, room_teardown)
 
 int main(void)
 {

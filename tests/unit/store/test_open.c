@@ -133,8 +133,8 @@ static void test_other_versions(void **state)
 {
     struct room *room = *state;
     study_make(room);
-    sql(room->path, "PRAGMA user_version = 3");
-    assert_refused(room, "format 3");
+    sql(room->path, "PRAGMA user_version = 4");
+    assert_refused(room, "format 4");
     struct store *store = NULL;
     assert_int_equal(store_open(room->path, &store, &room->err), PL_STORE);
     assert_non_null(strstr(room->err.hint, "newer"));
@@ -147,7 +147,7 @@ static void test_another_schema(void **state)
     struct room *room = *state;
     study_make(room);
     sql(room->path, "ALTER TABLE fault RENAME TO old_fault; CREATE VIEW fault AS SELECT * FROM old_fault");
-    assert_refused(room, "\"fault\" is not as format 2 has it");
+    assert_refused(room, "\"fault\" is not as format 3 has it");
 }
 
 /* Additions do no harm: an index or a view of the user's own. */
