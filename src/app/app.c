@@ -45,8 +45,8 @@ static void print_help(FILE *out)
     fputs(
         "\n  plimsoll COMMAND --help   the options of a command\n  plimsoll --version\n\n"
         "Exit codes: 0 good; 1 an objective was missed; 2 usage or plan error, nothing changed; 3 something failed while\n"
-        "running, what was measured is kept; 4 (of \"plimsoll http\") an objective could not be judged; 130 interrupted. Of\n"
-        "\"plimsoll pgbench\": as pgbench, 1 wrong usage or not started; 2 the run is not complete.\n",
+        "running, what was measured is kept; 4 (of \"plimsoll http\") an objective could not be judged; 130 interrupted.\n"
+        "Of \"plimsoll pgbench\": as pgbench, 1 wrong usage or not started; 2 the run is not complete.\n",
         out);
 }
 

@@ -255,7 +255,8 @@ static enum pl_code conduct_trial(struct conduct *c, const struct stage *stage, 
             c->result.trials_failed++;
         if (run.row.state != TRIAL_DONE || run.why[0] != '\0') /* a trial that is done may be marked */
             live_say(c->spec->live, "%s%s%s: %s: %s", stage->row.name, stage_case->row.label[0] != '\0' ? " " : "",
-                     stage_case->row.label, trial_state_name(run.row.state), run.why);
+                     stage_case->row.label, run.row.state == TRIAL_DONE ? "marked" : trial_state_name(run.row.state),
+                     run.why);
         if (run.row.state == TRIAL_VOID && try + 1 < TRIAL_ATTEMPTS)
             continue; /* kept and shown, and done once more */
         /* a server that died, or that threw clients out (a backend was killed, and it went through recovery), is not the

@@ -117,9 +117,12 @@ static void live_load_text(char *buf, size_t size, const struct live_view *view)
     pl_num_text_bytes(memory, sizeof memory, view->memory_bytes);
     char load[120] = "";
     if (view->has_load && view->p99_ns > 0)
-        snprintf(load, sizeof load, "%.0f/s  p50 %s  p99 %s  failed %lld  |  ", view->completed_per_s, p50, p99,
+        snprintf(load, sizeof load, "%.0f/s  p50 %s  p99 %s  failed %lld", view->completed_per_s, p50, p99,
                  (long long)view->failed);
-    snprintf(buf, size, "%ssubject: %s, %.2f cores", load, memory, view->cpu_cores);
+    if (view->memory_bytes < 0)
+        snprintf(buf, size, "%s", load);
+    else
+        snprintf(buf, size, "%s%ssubject: %s, %.2f cores", load, load[0] != '\0' ? "  |  " : "", memory, view->cpu_cores);
 }
 
 void live_update(struct live *live, const struct live_view *view)

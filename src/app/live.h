@@ -30,7 +30,7 @@ struct live_view {
     double completed_per_s;
     int64_t p50_ns, p99_ns;
     int64_t failed;
-    double memory_bytes, cpu_cores;
+    double memory_bytes, cpu_cores; /* of the subject; memory_bytes negative: nothing of it is read */
 };
 
 void live_init(struct live *live, FILE *out);

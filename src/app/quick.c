@@ -62,6 +62,7 @@ void conduct_make_quick(struct plan *plan, struct pl_arena *arena)
         params->warm_up_ns = at_most(params->warm_up_ns, PL_NS_PER_S / 5);
         params->for_ns = at_most(params->for_ns, PL_NS_PER_S);
         params->cooldown_ns = at_most(params->cooldown_ns, 0);
+        params->think_ns = at_most(params->think_ns, PL_NS_PER_S);
         params->iterations = at_most(params->iterations, QUICK_ITERATIONS);
         params->operations = at_most(params->operations, QUICK_OPERATIONS);
         params->transactions = divided(params->transactions, TRANSACTIONS_DIVISOR);

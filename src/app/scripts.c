@@ -188,6 +188,16 @@ static bool is_secret_name(const char *name, size_t length)
     return plan_setting_is_secret(text);
 }
 
+/* Options of a request: "user: bob:secret", "variable: password=secret". */
+static bool is_secret_option(const char *name, size_t name_length, const char *value, size_t length)
+{
+    const char *equals = memchr(value, '=', length);
+    if (name_length == 4 && memcmp(name, "user", 4) == 0)
+        return memchr(value, ':', length) != NULL;
+    return name_length == 8 && memcmp(name, "variable", 8) == 0 && equals != NULL &&
+           is_secret_name(value, (size_t)(equals - value));
+}
+
 /* A value that is a template and nothing else says nothing. */
 static bool is_template(const char *value, size_t length)
 {
@@ -230,7 +240,8 @@ static void put_line_kept(struct pl_buf *out, const char *line, size_t length, b
         last--;
     bool names = end > name && memchr(line + name, ' ', end - name) == NULL;
     if (names && last > value && !is_template(line + value, last - value) &&
-        (in_credentials || is_secret_name(line + name, end - name))) {
+        (in_credentials || is_secret_name(line + name, end - name) ||
+         is_secret_option(line + name, end - name, line + value, last - value))) {
         pl_buf_put_bytes(out, line, value);
         pl_buf_put(out, "***");
         return;
@@ -238,20 +249,23 @@ static void put_line_kept(struct pl_buf *out, const char *line, size_t length, b
     put_url_kept(out, line, length);
 }
 
-static bool is_credentials(const char *line, size_t length)
+static bool is_credentials(const char *line)
 {
     static const char *const sections[] = {"[BasicAuth]", "[Cookies]"};
     for (size_t i = 0; i < sizeof sections / sizeof sections[0]; i++)
-        if (length >= strlen(sections[i]) && memcmp(line, sections[i], strlen(sections[i])) == 0)
+        if (strncmp(line, sections[i], strlen(sections[i])) == 0)
             return true;
     return false;
 }
 
-/* A section ends with the next one, and with the line of a response or of another request. */
+/* A section ends with the next one, and with the line of a response or of another request; not with a comment or nothing.
+ */
 static bool ends_section(const char *line, size_t length)
 {
-    return length == 0 || line[0] == '[' || memchr(line, ':', length) == NULL ||
-           (length > 4 && memcmp(line, "HTTP", 4) == 0) || memmem(line, length, "://", 3) != NULL;
+    size_t colon = strcspn(line, ":\n");
+    if (length == 0 || line[0] == '#')
+        return false;
+    return line[0] == '[' || colon >= length || strncmp(line, "HTTP", 4) == 0 || strncmp(line + colon, "://", 3) == 0;
 }
 
 const char *conduct_script_kept(const struct plan_script *script, struct pl_arena *arena)
@@ -262,10 +276,11 @@ const char *conduct_script_kept(const struct plan_script *script, struct pl_aren
         return script->text;
     pl_buf_init(&out, 2 * script->length + 1024);
     for (const char *line = script->text; *line != '\0';) {
-        size_t length = strcspn(line, "\n");
-        if (is_credentials(line, length))
+        size_t length = strcspn(line, "\n"), blank = strspn(line, " \t\r");
+        const char *words = line + (blank < length ? blank : length);
+        if (is_credentials(words))
             in_credentials = true;
-        else if (length > 0 && line[0] != '#' && ends_section(line, length))
+        else if (ends_section(words, length - (size_t)(words - line)))
             in_credentials = false;
         put_line_kept(&out, line, length, in_credentials);
         line += length;

@@ -72,7 +72,7 @@ static void trial_show(struct trial_run *run, const char *phase, const struct lo
     struct live_view view = {.phase = phase,
                              .done_frac = run->estimate_ns > 0 ? 1 - (double)trial_left_ns / (double)run->estimate_ns : 1,
                              .left_ns = c->total_ns - c->done_ns - run->estimate_ns + trial_left_ns,
-                             .memory_bytes = subject.memory_bytes,
+                             .memory_bytes = c->subject->is_attached ? -1 : subject.memory_bytes,
                              .cpu_cores = subject.cpu_cores};
     if (load != NULL) {
         view.has_load = true;

@@ -208,8 +208,10 @@ void http_conn_open(struct http_engine *engine, uint32_t origin, struct http_exc
     conn->origin = origin;
     conn->turn = turn_next(engine, &engine->origins[origin]);
     conn->stream_most = 1;
-    if (engine->spec.http2 && !engine->spec.close_each)
-        conn->stream_most = (uint16_t)engine->spec.streams;
+    if (engine->spec.http2 && !engine->spec.close_each) {
+        uint16_t known = engine->origins[origin].streams;
+        conn->stream_most = known > 0 ? known : (uint16_t)engine->spec.streams;
+    }
     conn->begun_ns = pl_clock_ns();
     conn->due_ns = conn->begun_ns + engine->spec.connect_timeout_ns;
     http_timers_lower(&engine->timers, http_conn_timer(engine, conn), conn->due_ns);
@@ -301,12 +303,18 @@ static void events_remove(struct http_engine *engine, uint32_t index)
     engine->event_count = kept;
 }
 
+void http_conn_count(struct http_engine *engine, struct http_conn *conn)
+{
+    hist_record(&engine->stats->exchanges_per_connection, conn->served - conn->counted);
+    conn->counted = conn->served;
+}
+
 void http_conn_close(struct http_engine *engine, struct http_conn *conn)
 {
     assert(conn->first < 0 && conn->state != CONN_NONE);
     uint32_t index = http_conn_index(engine, conn);
     if (conn->state >= CONN_IDLE)
-        hist_record(&engine->stats->exchanges_per_connection, conn->served);
+        http_conn_count(engine, conn);
     else if (conn->socket.fd >= 0)
         peer_failed(engine, conn);
     http_pool_leave(engine, conn);

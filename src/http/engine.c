@@ -13,7 +13,7 @@ enum {
     STREAMS_MOST = 1000,
     DEFAULT_HEAD_BYTES = 64 * 1024,
     DEFAULT_KEEP_BYTES = 64 * 1024 * 1024,
-    KEPT_ALL_BYTES = 32 * 1024 * 1024, /* of the buffers that clients keep between answers, together */
+    KEPT_ALL_BYTES = 16 * 1024 * 1024, /* of the buffers that clients keep between answers, together */
     KEPT_LEAST_BYTES = 2 * 1024,
     REQUEST_MOST_BYTES = 1 << 30
 };
@@ -262,6 +262,9 @@ int http_wait(struct http_engine *engine, int64_t until_ns, int most, http_on_en
         }
         ended_report(engine, most);
         events_handle(engine, most);
+        /* large bodies may come without a pause */
+        if (engine->reported == 0 && until_ns != INT64_MAX && pl_clock_ns() >= until_ns)
+            break;
     }
     return engine->reported;
 }

@@ -9,7 +9,7 @@
 
 #include "base/ban.h"
 
-enum { REFUSALS_MOST = 3, TEXT_BYTES = 400, CODE_TEXT_MOST = HTTP_CODE_BYTES - 1 };
+enum { REFUSALS_MOST = 5, TEXT_BYTES = 400, CODE_TEXT_MOST = HTTP_CODE_BYTES - 1 };
 #define CONTINUE_WAIT_NS PL_NS_PER_S
 
 const char *http_phase_name(enum http_phase phase)
@@ -29,8 +29,10 @@ enum http_phase http_exchange_phase(const struct http_engine *engine, const stru
         return HTTP_TLS;
     if (exchange->status >= 200)
         return HTTP_BODY;
-    size_t all = conn->h2 != NULL ? exchange->body.length : exchange->may_send; /* a session takes the head at once */
-    return exchange->first_byte_ns > 0 || exchange->sent >= all ? HTTP_HEAD : HTTP_SEND;
+    bool is_sent = exchange->sent >= exchange->may_send;
+    if (conn->h2 != NULL)
+        is_sent = exchange->is_begun && (exchange->sent == exchange->body.length || exchange->awaits_continue);
+    return exchange->first_byte_ns > 0 || is_sent ? HTTP_HEAD : HTTP_SEND;
 }
 
 /* ---- beginning ---- */

@@ -33,9 +33,20 @@ static void dirty_add(struct http_engine *engine, struct http_conn *conn)
 
 /* ---- what a session calls ---- */
 
-static struct http_exchange *exchange_at(nghttp2_session *session, int32_t stream)
+static struct http_exchange *exchange_at(struct http_h2 *h2, int32_t stream)
 {
-    return nghttp2_session_get_stream_user_data(session, stream);
+    if (h2->at_stream != stream) {
+        h2->at_stream = stream;
+        h2->at = nghttp2_session_get_stream_user_data(h2->session, stream);
+    }
+    return h2->at;
+}
+
+/* The stream belongs to nobody any more. */
+static void stream_leave(struct http_h2 *h2, int32_t stream)
+{
+    nghttp2_session_set_stream_user_data(h2->session, stream, NULL);
+    h2->at_stream = 0;
 }
 
 static void stream_fail(struct http_engine *engine, struct http_conn *conn, struct http_exchange *exchange,
@@ -47,8 +58,9 @@ static void stream_fail(struct http_engine *engine, struct http_conn *conn, stru
 
 static int on_begin_headers(nghttp2_session *session, const nghttp2_frame *frame, void *context)
 {
-    const struct http_h2 *h2 = ((struct http_conn *)context)->h2;
-    struct http_exchange *exchange = exchange_at(session, frame->hd.stream_id);
+    (void)session;
+    struct http_h2 *h2 = ((struct http_conn *)context)->h2;
+    struct http_exchange *exchange = exchange_at(h2, frame->hd.stream_id);
     if (exchange == NULL || exchange->first_byte_ns != 0)
         return 0;
     exchange->first_byte_ns = h2->now_ns;
@@ -68,10 +80,11 @@ static int status_of(const uint8_t *value, size_t length)
 static int on_header(nghttp2_session *session, const nghttp2_frame *frame, const uint8_t *name, size_t name_length,
                      const uint8_t *value, size_t value_length, uint8_t flags, void *context)
 {
+    (void)session;
     (void)flags;
     struct http_conn *conn = context;
     struct http_engine *engine = conn->h2->engine;
-    struct http_exchange *exchange = exchange_at(session, frame->hd.stream_id);
+    struct http_exchange *exchange = exchange_at(conn->h2, frame->hd.stream_id);
     if (exchange == NULL)
         return 0;
     if (name_length > 0 && name[0] == ':') {
@@ -105,6 +118,7 @@ static void settings_take(struct http_engine *engine, struct http_conn *conn)
     uint32_t most = nghttp2_session_get_remote_settings(conn->h2->session, NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS);
     uint32_t own = engine->spec.close_each ? 1 : (uint32_t)engine->spec.streams;
     conn->stream_most = (uint16_t)(most < own ? most : own);
+    engine->origins[conn->origin].streams = conn->stream_most;
 }
 
 static int on_frame(nghttp2_session *session, const nghttp2_frame *frame, void *context)
@@ -117,7 +131,7 @@ static int on_frame(nghttp2_session *session, const nghttp2_frame *frame, void *
         conn->h2->is_finished = true;
     if (frame->hd.type != NGHTTP2_HEADERS && frame->hd.type != NGHTTP2_DATA)
         return 0;
-    struct http_exchange *exchange = exchange_at(session, frame->hd.stream_id);
+    struct http_exchange *exchange = exchange_at(conn->h2, frame->hd.stream_id);
     if (exchange == NULL)
         return 0;
     if (frame->hd.type == NGHTTP2_HEADERS && exchange->status < 200)
@@ -134,10 +148,11 @@ static int on_frame(nghttp2_session *session, const nghttp2_frame *frame, void *
 static int on_data(nghttp2_session *session, uint8_t flags, int32_t stream, const uint8_t *bytes, size_t length,
                    void *context)
 {
+    (void)session;
     (void)flags;
     struct http_conn *conn = context;
     struct http_engine *engine = conn->h2->engine;
-    struct http_exchange *exchange = exchange_at(session, stream);
+    struct http_exchange *exchange = exchange_at(conn->h2, stream);
     if (exchange == NULL)
         return 0;
     exchange->raw_bytes += (int64_t)length;
@@ -153,23 +168,25 @@ static int on_data(nghttp2_session *session, uint8_t flags, int32_t stream, cons
 
 static int on_stream_close(nghttp2_session *session, int32_t stream, uint32_t code, void *context)
 {
+    (void)session;
     struct http_conn *conn = context;
     struct http_engine *engine = conn->h2->engine;
-    struct http_exchange *exchange = exchange_at(session, stream);
+    struct http_exchange *exchange = exchange_at(conn->h2, stream);
     if (exchange == NULL)
         return 0;
-    nghttp2_session_set_stream_user_data(session, stream, NULL);
+    stream_leave(conn->h2, stream);
     if (exchange->awaits_continue) {
         exchange->awaits_continue = false;
         hist_record(&engine->stats->continue_wait, pl_clock_ns() - exchange->continue_ns);
     }
+    bool was_refused = code == NGHTTP2_REFUSED_STREAM || !exchange->is_begun;
     if (exchange->is_complete) {
         conn->served++;
         exchange->version = 20;
         http_exchange_answer(engine, exchange);
         return 0;
     }
-    if (code == NGHTTP2_REFUSED_STREAM && http_exchange_retry(engine, exchange, true))
+    if (was_refused && http_exchange_retry(engine, exchange, true))
         return 0;
     http_exchange_fail(engine, exchange,
                        (struct http_fault){http_exchange_phase(engine, exchange), nghttp2_http2_strerror(code),
@@ -177,13 +194,30 @@ static int on_stream_close(nghttp2_session *session, int32_t stream, uint32_t co
     return 0;
 }
 
-/* nghttp2 found a response that is no HTTP: it resets the stream with PROTOCOL_ERROR, which on_stream_close reports. */
+/* A request may have waited in the session until the server allowed its stream. */
+static int on_frame_send(nghttp2_session *session, const nghttp2_frame *frame, void *context)
+{
+    (void)session;
+    struct http_conn *conn = context;
+    if (frame->hd.type != NGHTTP2_HEADERS || frame->headers.cat != NGHTTP2_HCAT_REQUEST)
+        return 0;
+    struct http_exchange *exchange = exchange_at(conn->h2, frame->hd.stream_id);
+    if (exchange == NULL)
+        return 0;
+    exchange->is_begun = true;
+    conn->h2->engine->stats->requests++;
+    if (exchange->sent_ns == 0)
+        exchange->sent_ns = conn->h2->now_ns;
+    return 0;
+}
+
 static ssize_t body_read(nghttp2_session *session, int32_t stream, uint8_t *into, size_t size, uint32_t *flags,
                          nghttp2_data_source *source, void *context)
 {
-    (void)context;
+    (void)session;
     (void)source;
-    struct http_exchange *exchange = exchange_at(session, stream);
+    const struct http_conn *conn = context;
+    struct http_exchange *exchange = exchange_at(conn->h2, stream);
     if (exchange == NULL)
         return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
     if (exchange->awaits_continue)
@@ -208,9 +242,9 @@ void http_h2_init(struct http_engine *engine)
     nghttp2_session_callbacks_set_on_begin_headers_callback(engine->h2_callbacks, on_begin_headers);
     nghttp2_session_callbacks_set_on_header_callback(engine->h2_callbacks, on_header);
     nghttp2_session_callbacks_set_on_frame_recv_callback(engine->h2_callbacks, on_frame);
+    nghttp2_session_callbacks_set_on_frame_send_callback(engine->h2_callbacks, on_frame_send);
     nghttp2_session_callbacks_set_on_data_chunk_recv_callback(engine->h2_callbacks, on_data);
     nghttp2_session_callbacks_set_on_stream_close_callback(engine->h2_callbacks, on_stream_close);
-    nghttp2_option_set_peer_max_concurrent_streams(engine->h2_option, (uint32_t)engine->spec.streams);
     nghttp2_option_set_no_closed_streams(engine->h2_option, 1);
 }
 
@@ -229,6 +263,7 @@ void http_h2_open(struct http_engine *engine, struct http_conn *conn)
     conn->h2 = pl_new(1, sizeof *conn->h2);
     conn->h2->engine = engine;
     pl_buf_init(&conn->h2->unsent, UNSENT_MOST_BYTES);
+    nghttp2_option_set_peer_max_concurrent_streams(engine->h2_option, conn->stream_most);
     if (nghttp2_session_client_new2(&conn->h2->session, engine->h2_callbacks, conn, engine->h2_option) != 0)
         pl_panic("out of memory for HTTP/2");
     nghttp2_submit_settings(conn->h2->session, NGHTTP2_FLAG_NONE, settings, sizeof settings / sizeof *settings);
@@ -274,6 +309,8 @@ void http_h2_begin(struct http_engine *engine, struct http_conn *conn, struct ht
     exchange->is_new_connection = conn->served == 0;
     exchange->is_resumed = conn->is_resumed;
     exchange->sent = 0; /* of the body */
+    exchange->is_begun = false;
+    conn->h2->at_stream = 0;
     exchange->awaits_continue = exchange->expects_continue;
     nghttp2_data_provider provider = {.read_callback = body_read};
     size_t count = fields_gather(exchange, fields, sizeof fields / sizeof *fields);
@@ -288,14 +325,10 @@ void http_h2_begin(struct http_engine *engine, struct http_conn *conn, struct ht
                                (struct http_fault){HTTP_SEND, "STREAM", nghttp2_strerror(exchange->stream)});
         return;
     }
-    int64_t now_ns = pl_clock_ns();
-    if (exchange->sent_ns == 0)
-        exchange->sent_ns = now_ns;
-    engine->stats->requests++;
     if (exchange->awaits_continue) {
-        exchange->continue_ns = now_ns;
+        exchange->continue_ns = pl_clock_ns();
         engine->stats->continues++;
-        http_timers_lower(&engine->timers, (uint32_t)http_client_of(engine, exchange), now_ns + PL_NS_PER_S);
+        http_timers_lower(&engine->timers, (uint32_t)http_client_of(engine, exchange), exchange->continue_ns + PL_NS_PER_S);
     }
     dirty_add(engine, conn);
 }
@@ -313,7 +346,7 @@ void http_h2_cancel(struct http_engine *engine, struct http_conn *conn, struct h
 {
     if (exchange->state != EXCHANGE_ACTIVE)
         return;
-    nghttp2_session_set_stream_user_data(conn->h2->session, exchange->stream, NULL);
+    stream_leave(conn->h2, exchange->stream);
     nghttp2_submit_rst_stream(conn->h2->session, NGHTTP2_FLAG_NONE, exchange->stream, NGHTTP2_CANCEL);
     dirty_add(engine, conn);
 }
@@ -364,6 +397,7 @@ static bool session_send(struct http_engine *engine, struct http_conn *conn)
 {
     size_t length = 0;
     bool has_more = true;
+    conn->h2->now_ns = pl_clock_ns();
     while (length <= GATHER_BYTES) {
         const uint8_t *bytes;
         ssize_t count = nghttp2_session_mem_send(conn->h2->session, &bytes);

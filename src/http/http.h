@@ -181,7 +181,9 @@ void http_stats_init(struct http_stats *stats);
 void http_stats_release(struct http_stats *stats);
 void http_stats_add(struct http_stats *into, const struct http_stats *from);
 
-/* Everything from now on is counted there. The engine starts with a struct of its own, which nobody reads. */
+/* Everything from now on is counted there. The engine starts with a struct of its own, which nobody reads. What open
+ * connections have served is recorded in exchanges_per_connection of where it was counted so far: call it once more at the
+ * end, also with the same struct. */
 void http_count_into(struct http_engine *engine, struct http_stats *stats);
 
 /* Per address: "127.0.0.1:8080", how many connections were opened and failed. Index 0.. until it says false. Control plane,

@@ -72,6 +72,7 @@ struct http_origin_entry {
     char *host;      /* in the arena */
     char *authority; /* as Host says it: without the scheme's own port */
     uint16_t port, peer_count;
+    uint16_t streams; /* HTTP/2: as many as it allowed last on a connection, and we want; 0: it has not said yet */
     bool is_tls, is_ip;
     uint32_t turn;      /* the address that is next */
     uint32_t *peers;    /* in the arena */
@@ -125,6 +126,7 @@ struct http_exchange {
     uint8_t state, outcome;
     bool is_head, has_body, keeps_body, decodes, is_safe, expects_continue, closes; /* of the request */
     bool has_inline_body;                                                           /* `bytes` hold it */
+    bool is_begun;                                                                  /* HTTP/2: its stream was opened */
     bool is_complete; /* HTTP/2: the answer has ended, the stream not yet */
     bool is_retried, awaits_continue, wants_fresh, is_tls, is_new_connection, is_resumed, is_answered;
     uint8_t refusals; /* streams that the server did not begin */
@@ -175,8 +177,10 @@ struct http_h2 {
     struct pl_buf unsent; /* what the socket did not take */
     size_t unsent_at;
     struct http_engine *engine;
-    int64_t now_ns;   /* of the read */
-    bool is_finished; /* no new streams: the server goes away */
+    int64_t now_ns;           /* of the read or write */
+    struct http_exchange *at; /* of the stream that was asked for last: most callbacks are about the same one again */
+    int32_t at_stream;        /* 0: none is known */
+    bool is_finished;         /* no new streams: the server goes away */
 };
 
 struct http_conn {
@@ -192,7 +196,7 @@ struct http_conn {
     int32_t previous, next; /* in its origin's list, or the free places */
     int32_t idle_previous, idle_next;
     int write_errno;
-    int64_t served;
+    int64_t served, counted;  /* counted: of them, in exchanges_per_connection */
     int64_t begun_ns, tls_ns; /* when opening it began, and TLS */
     int64_t due_ns;           /* when opening it must have ended, or idling; INT64_MAX: never */
     int64_t retry_ns;         /* CONNECTING: when it is tried again, as the queue of a Unix socket is full; 0: it is not */
@@ -322,6 +326,7 @@ void http_conn_due(struct http_engine *engine, struct http_conn *conn, int64_t n
 void http_conn_watch(struct http_engine *engine, struct http_conn *conn, bool write);
 void http_conn_again(struct http_engine *engine, struct http_conn *conn);
 void http_conn_close(struct http_engine *engine, struct http_conn *conn); /* it has no exchange */
+void http_conn_count(struct http_engine *engine, struct http_conn *conn); /* what it served since it was counted last */
 /* It is broken: its exchanges are sent again or fail. phase HTTP_PHASE_COUNT: the one that each is in. */
 void http_conn_fail(struct http_engine *engine, struct http_conn *conn, struct http_fault fault);
 struct http_fault http_fault_io(enum http_phase phase, enum wire_io result, int os_errno);

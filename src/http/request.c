@@ -184,9 +184,19 @@ void http_prepare(const struct http_engine *engine, const struct http_request *r
 void http_fields_put(struct pl_buf *buf, const char *name, size_t name_length, const char *value, size_t value_length)
 {
     uint32_t lengths[2] = {(uint32_t)name_length, (uint32_t)value_length};
-    pl_buf_put_bytes(buf, lengths, sizeof lengths);
-    pl_buf_put_bytes(buf, name, name_length);
-    pl_buf_put_bytes(buf, value, value_length);
+    size_t all = sizeof lengths + name_length + value_length;
+    if (__builtin_expect(buf->cap <= buf->len + all, 0)) { /* it has to grow */
+        pl_buf_put_bytes(buf, lengths, sizeof lengths);
+        pl_buf_put_bytes(buf, name, name_length);
+        pl_buf_put_bytes(buf, value, value_length);
+        return;
+    }
+    char *to = buf->data + buf->len;
+    memcpy(to, lengths, sizeof lengths);
+    memcpy(to + sizeof lengths, name, name_length);
+    memcpy(to + sizeof lengths + name_length, value, value_length);
+    to[all] = '\0';
+    buf->len += all;
 }
 
 bool http_fields_next(const struct pl_buf *buf, size_t *at, struct http_header *ret_field)

@@ -66,6 +66,6 @@ void http_count_into(struct http_engine *engine, struct http_stats *stats)
 {
     for (int i = 0; i < engine->conn_most; i++)
         if (engine->conns[i].state >= CONN_IDLE)
-            hist_record(&engine->stats->exchanges_per_connection, engine->conns[i].served);
+            http_conn_count(engine, &engine->conns[i]);
     engine->stats = stats;
 }

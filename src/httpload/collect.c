@@ -134,8 +134,8 @@ void httpload_total_fault(struct httpload_total *total, const struct fault *faul
     if (at == total->fault_count) {
         total->faults = pl_grow(total->arena, total->faults, total->fault_count, total->fault_count + 1,
                                 sizeof *total->faults, &total->fault_capacity);
-        total->faults[total->fault_count++] = (struct httpload_fault){
-            .code = pl_strdup(total->arena, fault->code), .example = "", .first_ns = INT64_MAX};
+        total->faults[total->fault_count++] =
+            (struct httpload_fault){.code = pl_strdup(total->arena, fault->code), .example = "", .first_ns = INT64_MAX};
     }
     struct httpload_fault *sum = &total->faults[at];
     sum->count += fault->count;

@@ -54,7 +54,7 @@ void httpload_total_end(struct httpload_total *total);
 
 /* A row of latencies. Quantiles above which something is only known from below say so. */
 enum { HTTPLOAD_QUANTILES = 7 };
-extern const double httpload_quantiles[HTTPLOAD_QUANTILES];          /* min, p50, p90, p95, p99, p99.9, max */
+extern const double httpload_quantiles[HTTPLOAD_QUANTILES];           /* min, p50, p90, p95, p99, p99.9, max */
 extern const char *const httpload_quantile_names[HTTPLOAD_QUANTILES]; /* "min", "p50", ... "p99_9", "max" */
 struct httpload_latency {
     int64_t count, censored; /* censored: of count */

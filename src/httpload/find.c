@@ -129,7 +129,8 @@ void httpload_find_put_trial(FILE *out, const struct httpload_find *find)
     static const char *const words[] = {[SEARCH_PASS] = "pass", [SEARCH_FAIL] = "fail", [SEARCH_NO_DATA] = "no data"};
     const struct httpload_trial *trial = &find->trials[find->trial_count - 1];
     const struct httpload_latency *latency = &trial->response;
-    fprintf(out, "trial %2zu: %12.3f/s  %-7s  completed %12.3f/s  p50 %s%.3f ms  p99 %s%.3f ms  not completed %.2f %%%s%s\n",
+    fprintf(out,
+            "trial %2zu: %12.3f/s  %-7s  completed %12.3f/s  p50 %s%.3f ms  p99 %s%.3f ms  not completed %.2f %%%s%s\n",
             find->trial_count, trial->rate_per_s, words[trial->verdict], trial->completed_per_s,
             latency->at_least[1] ? ">= " : "", ms((double)latency->ns[1]), latency->at_least[4] ? ">= " : "",
             ms((double)latency->ns[4]),

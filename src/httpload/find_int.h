@@ -1,4 +1,5 @@
-/* Private to src/httpload: --find-max. The search itself is stats/search.h; here is the loop that carries its trials out. */
+/* Private to src/httpload: --find-max. The search itself is stats/search.h; here is the loop that carries its trials out.
+ */
 #ifndef PL_HTTPLOAD_FIND_INT_H
 #define PL_HTTPLOAD_FIND_INT_H
 

@@ -262,8 +262,7 @@ static json_t *json_list(struct pl_arena *arena, const struct httpload_texts *te
 {
     json_t *array = json_array();
     for (size_t i = 0; i < texts->count; i++)
-        json_array_append_new(array,
-                              json_text(arena, pl_strndup(arena, texts->items[i], strcspn(texts->items[i], ends))));
+        json_array_append_new(array, json_text(arena, pl_strndup(arena, texts->items[i], strcspn(texts->items[i], ends))));
     return array;
 }
 
@@ -274,8 +273,8 @@ static json_t *json_options(struct pl_arena *arena, const struct httpload_total 
         const char *name;
         bool value;
     } flags[] = {
-        {"constant", options->constant},         {"http2", options->http2},       {"http1_0", options->http1_0},
-        {"no_keepalive", options->no_keepalive}, {"insecure", options->insecure}, {"follow", options->follow},
+        {"constant", options->constant},         {"http2", options->http2},         {"http1_0", options->http1_0},
+        {"no_keepalive", options->no_keepalive}, {"insecure", options->insecure},   {"follow", options->follow},
         {"compressed", options->compressed},     {"cookies", !options->no_cookies},
     };
     json_t *object = json_object();
@@ -304,8 +303,7 @@ static json_t *json_options(struct pl_arena *arena, const struct httpload_total 
     set(object, "sources", json_list(arena, &options->sources, ""));
     set(object, "variable_names", json_list(arena, &options->variables, "="));
     set(object, "feeds", json_list(arena, &options->feeds, ""));
-    set(object, "tenants",
-        options->tenants != NULL ? json_integer((json_int_t)options->tenants->row_count) : json_null());
+    set(object, "tenants", options->tenants != NULL ? json_integer((json_int_t)options->tenants->row_count) : json_null());
     set(object, "seed", json_string(pl_format(arena, "%llu", (unsigned long long)options->seed)));
     for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++)
         set(object, flags[i].name, json_boolean(flags[i].value));

@@ -190,9 +190,10 @@ static const struct option_row rows[] = {
     CALL("variable", 0, "NAME=VALUE", httpload_value_variable,
          "a number, text, or expression: user=random(1, :users); many"),
     FIELD(OPTION_LIST, "feed", "FILE[:ORDER]", chosen.feeds,
-         "a CSV or JSON-lines file, each operation takes a row;\nsequential (default), random or unique; many"),
+          "a CSV or JSON-lines file, each operation takes a row;\nsequential (default), random or unique; many"),
     CALL("tenants", 0, "FILE|N", httpload_value_tenants,
-         "each operation is of one tenant: rows with url, host, user,\nheader.NAME, weight, group; or N of them by --tenant"),
+         "each operation is of one tenant: rows with url, host, user,\nheader.NAME, weight, group; or N of them by "
+         "--tenant"),
     CALL("tenant", 0, "COLUMN=PATTERN", httpload_value_tenant,
          "with --tenants N: a column; {n} is the number, {n:04} the\nsame with zeros; many"),
 
@@ -205,12 +206,13 @@ static const struct option_row rows[] = {
     PART("Verdict:"),
     FIELD(OPTION_LIST, "fail-if", "EXPR", fail_ifs, "exit code 1 when this is true: 'p99>50ms'; many"),
     FIELD(OPTION_LIST, "threshold", "EXPR", thresholds,
-         "exit code 1 when this does not hold; k6's forms are\nunderstood: 'http_req_failed: rate<0.01'; many"),
+          "exit code 1 when this does not hold; k6's forms are\nunderstood: 'http_req_failed: rate<0.01'; many"),
 
     PART("Output:"),
-    CALL("json", 0, "FILE", take_json,
-         "everything that was measured as JSON (--json=FILE, or\n--json FILE.json); without a FILE to standard output, and\n"
-         "the report to standard error"),
+    CALL(
+        "json", 0, "FILE", take_json,
+        "everything that was measured as JSON (--json=FILE, or\n--json FILE.json); without a FILE to standard output, and\n"
+        "the report to standard error"),
     FIELD(OPTION_FILE, "hdr", "FILE", chosen.hgrm_path, "percentiles of the response as HdrHistogram's .hgrm"),
     FIELD(OPTION_FILE, "hlog", "FILE", chosen.hlog_path, "a histogram each second as HdrHistogram's .hlog"),
     FIELD(OPTION_FILE, "log", "FILE", chosen.log_path, "one line for each operation"),

@@ -20,8 +20,8 @@ static int hex_value(char c)
 {
     if (c >= '0' && c <= '9')
         return c - '0';
-    c |= 0x20;
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+    int lower = c | 0x20;
+    return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
 }
 
 static const char *percent_decoded(struct pl_arena *arena, const char *text, size_t length)
@@ -30,8 +30,12 @@ static const char *percent_decoded(struct pl_arena *arena, const char *text, siz
     for (size_t i = 0; i < length; i++) {
         int high = i + 2 < length && text[i] == '%' ? hex_value(text[i + 1]) : -1;
         int low = high >= 0 ? hex_value(text[i + 2]) : -1;
-        *at++ = low >= 0 ? (char)(high << 4 | low) : text[i];
-        i += low >= 0 ? 2 : 0;
+        *at = text[i];
+        if (low >= 0) {
+            *at = (char)(high << 4 | low);
+            i += 2;
+        }
+        at++;
     }
     return decoded;
 }
@@ -52,9 +56,9 @@ static bool url_take(struct httpload_parse *parse, const char *given, const char
         const char *user = percent_decoded(parse->arena, uri.user, uri.user_length);
         parse->chosen.user = strchr(user, ':') != NULL ? user : pl_format(parse->arena, "%s:", user);
     }
-    *ret_url = pl_format(parse->arena, "%s://%.*s%s%.*s", uri.is_tls ? "https" : "http", (int)uri.authority_length,
-                         uri.authority, uri.path_length == 0 || uri.path[0] == '?' ? "/" : "", (int)uri.path_length,
-                         uri.path);
+    *ret_url =
+        pl_format(parse->arena, "%s://%.*s%s%.*s", uri.is_tls ? "https" : "http", (int)uri.authority_length, uri.authority,
+                  uri.path_length == 0 || uri.path[0] == '?' ? "/" : "", (int)uri.path_length, uri.path);
     return true;
 }
 
@@ -81,8 +85,8 @@ static bool file_take(struct httpload_parse *parse, const char *text, bool *ret_
     if (!*ret_is_file && at != NULL) {
         path = pl_strndup(parse->arena, text, (size_t)(at - text));
         *ret_is_file = hurl_is_file_name(path);
-        if (*ret_is_file && !httpload_value_int(pl_format(parse->arena, "the weight of %s", path), at + 1, 1, WEIGHT_MOST,
-                                                &weight))
+        if (*ret_is_file &&
+            !httpload_value_int(pl_format(parse->arena, "the weight of %s", path), at + 1, 1, WEIGHT_MOST, &weight))
             return false;
     }
     if (!*ret_is_file)
@@ -130,7 +134,8 @@ static bool check_operands(struct httpload_parse *parse)
         return false;
     if (chosen->url == NULL) {
         if (chosen->method != NULL || chosen->data != NULL)
-            return httpload_say("%s belongs to a URL: Hurl files state their own", chosen->method != NULL ? "-m" : "--data");
+            return httpload_say("%s belongs to a URL: Hurl files state their own",
+                                chosen->method != NULL ? "-m" : "--data");
         return true;
     }
     if (chosen->script_count > 0)
@@ -162,37 +167,46 @@ static bool check_pairs(const struct pair *pairs, size_t count)
 static bool check_loop(const struct httpload_parse *parse)
 {
     const struct httpload_options *chosen = &parse->chosen;
-    bool has_n = chosen->operations > 0, is_find = chosen->find_text != NULL, is_open = chosen->rate_per_s > 0 || is_find;
+    bool has_n = chosen->operations > 0, is_open = chosen->rate_per_s > 0 || chosen->find_text != NULL;
     const struct pair pairs[] = {
         {has_n && parse->has_duration, "-n and -d: a run ends by a number of operations or by time, not by both"},
         {has_n && parse->has_warm_up, "-n and --warm-up: a number of operations has no warm-up"},
-        {has_n && is_find, "-n and --find-max: trials last as long as --step-duration says"},
-        {is_find && parse->has_duration, "-d and --find-max: trials last as long as --step-duration says"},
         {chosen->constant && !is_open, "--constant needs a rate: -R 200/s"},
         {chosen->session_operations > 0 && !is_open, "--session needs a rate at which users arrive: -R 2/s"},
         {chosen->session_operations > 0 && has_n, "--session and -n: users who arrive have their own number of operations"},
         {chosen->think_ns > 0 && is_open && chosen->session_operations == 0,
          "--think and a rate: the rate says when operations begin; users who think between theirs are --session N"},
-        {parse->has_step && !is_find, "--step-duration belongs to --find-max"},
-        {parse->has_least && !is_find, "--min belongs to --find-max"},
-        {parse->has_most && !is_find, "--max belongs to --find-max"},
-        {parse->has_most && chosen->least_per_s > chosen->most_per_s, "--min is above --max"},
-        {is_find && chosen->rate_per_s > 0 && chosen->rate_per_s < chosen->least_per_s,
-         "-R, where --find-max begins, is below --min"},
-        {is_find && parse->has_most && chosen->rate_per_s > chosen->most_per_s,
-         "-R, where --find-max begins, is above --max"},
-        {is_find && chosen->hlog_path != NULL, "--hlog is of one run, and --find-max makes many"},
-        {is_find && chosen->log_path != NULL, "--log is of one run, and --find-max makes many"},
     };
     if (!check_pairs(pairs, sizeof pairs / sizeof pairs[0]))
         return false;
-    if (has_n && is_open && chosen->operations % chosen->clients != 0) {
+    if (has_n && chosen->rate_per_s > 0 && chosen->operations % chosen->clients != 0) {
         int64_t below = chosen->operations / chosen->clients * chosen->clients;
         return httpload_say("-n %lld with a rate must be a multiple of the %lld clients (-c): %lld would be",
                             (long long)chosen->operations, (long long)chosen->clients,
                             (long long)(below > 0 ? below : chosen->clients));
     }
     return true;
+}
+
+static bool check_search(const struct httpload_parse *parse)
+{
+    const struct httpload_options *chosen = &parse->chosen;
+    double first_per_s = chosen->rate_per_s;
+    const struct pair alone[] = {{parse->has_step, "--step-duration belongs to --find-max"},
+                                 {parse->has_least, "--min belongs to --find-max"},
+                                 {parse->has_most, "--max belongs to --find-max"}};
+    if (chosen->find_text == NULL)
+        return check_pairs(alone, sizeof alone / sizeof alone[0]);
+    const struct pair pairs[] = {
+        {chosen->operations > 0, "-n and --find-max: trials last as long as --step-duration says"},
+        {parse->has_duration, "-d and --find-max: trials last as long as --step-duration says"},
+        {parse->has_most && chosen->least_per_s > chosen->most_per_s, "--min is above --max"},
+        {first_per_s > 0 && first_per_s < chosen->least_per_s, "-R, where --find-max begins, is below --min"},
+        {parse->has_most && first_per_s > chosen->most_per_s, "-R, where --find-max begins, is above --max"},
+        {chosen->hlog_path != NULL, "--hlog is of one run, and --find-max makes many"},
+        {chosen->log_path != NULL, "--log is of one run, and --find-max makes many"},
+    };
+    return check_pairs(pairs, sizeof pairs / sizeof pairs[0]);
 }
 
 static bool check_connections(const struct httpload_options *chosen)
@@ -241,7 +255,8 @@ static bool check_files(const struct httpload_options *chosen)
 
 /* ---- objectives ---- */
 
-static bool objective_take(struct httpload_parse *parse, const char *given, const char *text, struct objective *ret_objective)
+static bool objective_take(struct httpload_parse *parse, const char *given, const char *text,
+                           struct objective *ret_objective)
 {
     struct pl_err err = {0};
     if (objective_parse(text, parse->arena, ret_objective, &err) == PL_OK)
@@ -269,8 +284,8 @@ static bool objectives_take(struct httpload_parse *parse)
 bool httpload_check(struct httpload_parse *parse)
 {
     struct httpload_options *chosen = &parse->chosen;
-    if (!check_operands(parse) || !check_loop(parse) || !check_connections(chosen) || !check_tenants(chosen) ||
-        !check_files(chosen) || !objectives_take(parse))
+    if (!check_operands(parse) || !check_search(parse) || !check_loop(parse) || !check_connections(chosen) ||
+        !check_tenants(chosen) || !check_files(chosen) || !objectives_take(parse))
         return false;
     if (chosen->operations > 0)
         chosen->duration_ns = 0;

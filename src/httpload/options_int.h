@@ -32,8 +32,8 @@ struct httpload_objective {
 
 struct httpload_options {
     /* what is asked for */
-    const char *url;         /* NULL: files only. Without user and password, which are in `user` */
-    const char *base_url;    /* NULL: none */
+    const char *url;      /* NULL: files only. Without user and password, which are in `user` */
+    const char *base_url; /* NULL: none */
     const char *method;
     struct httpload_texts headers;
     const char *data; /* --data and -d@FILE, as given; NULL: none */

@@ -54,8 +54,8 @@ static bool tenants_load(struct httpload_options *options, struct pl_arena *aren
         return httpload_say_err(&err);
     options->tenants = tenants;
     if (options->url != NULL && options->url[0] == '/' && options->base_url == NULL && feed_column(tenants, "url") < 0)
-        return httpload_say("\"%s\" is only a path, and the tenants have no column url: --base-url http://HOST completes it",
-                            options->url);
+        return httpload_say(
+            "\"%s\" is only a path, and the tenants have no column url: --base-url http://HOST completes it", options->url);
     return true;
 }
 
@@ -99,10 +99,8 @@ static enum pl_code script_compile(const struct httpload_options *options, const
     char *text = NULL;
     size_t length = 0;
     if (script->path == NULL) {
-        const struct hurl_plain plain = {.method = options->method,
-                                         .url = options->url,
-                                         .body = options->body,
-                                         .body_length = options->body_length};
+        const struct hurl_plain plain = {
+            .method = options->method, .url = options->url, .body = options->body, .body_length = options->body_length};
         return hurl_compile_plain(&plain, options->names, arena, ret_program, err);
     }
     enum pl_code code = pl_file_read(script->path, PL_MAX_SCRIPT_BYTES, arena, &text, &length, err);

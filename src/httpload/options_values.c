@@ -113,7 +113,8 @@ bool httpload_value_sessions(struct httpload_parse *parse, const char *given, co
     double count;
     const char *number = before_word(parse->arena, text, "geometric", &parse->chosen.session_geometric);
     if (pl_num_f64(number, strlen(number), &count) != PL_NUM_OK || count < 1 || count > OPERATIONS_OF_A_USER_MOST)
-        return httpload_say("%s: \"%s\" is no number of operations from 1 to 1e9; \":geometric\" may follow it", given, text);
+        return httpload_say("%s: \"%s\" is no number of operations from 1 to 1e9; \":geometric\" may follow it", given,
+                            text);
     if (!parse->chosen.session_geometric && count != (double)(int64_t)count)
         return httpload_say("%s: %s operations cannot be carried out; as a mean they can: %s:geometric", given, text, text);
     parse->chosen.session_operations = count;

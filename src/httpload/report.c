@@ -59,7 +59,11 @@ static void put_asked(FILE *out, const struct httpload_total *total)
     const struct httpload_options *options = total->options;
     char time[32], warm_up[32];
     fprintf(out, "asked: ");
-    if (total->rate_per_s > 0)
+    if (total->rate_per_s > 0 && options->session_operations > 0)
+        fprintf(out, "%.10g users/s (%s), each %.10g operations%s, at most %lld at a time", total->rate_per_s,
+                options->constant ? "constant" : "Poisson", options->session_operations,
+                options->session_geometric ? " in the mean" : "", (long long)options->clients);
+    else if (total->rate_per_s > 0)
         fprintf(out, "%.10g/s (%s), at most %lld at a time", total->rate_per_s, options->constant ? "constant" : "Poisson",
                 (long long)options->clients);
     else
@@ -80,8 +84,7 @@ static void put_title(FILE *out, const struct httpload_total *total)
     const struct httpload_options *options = total->options;
     fprintf(out, "plimsoll http %s:", PLIMSOLL_VERSION);
     for (int s = 0; s < options->script_count; s++) {
-        fprintf(out, "%s %s", s > 0 ? "," : "",
-                httpload_clean(total->arena, options->scripts[s].title, NAME_BYTES, false));
+        fprintf(out, "%s %s", s > 0 ? "," : "", httpload_clean(total->arena, options->scripts[s].title, NAME_BYTES, false));
         if (options->script_count > 1)
             fprintf(out, " (weight %d)", options->scripts[s].weight);
     }
@@ -106,13 +109,15 @@ static void put_rates(FILE *out, const struct httpload_total *total)
     const struct load_result *result = &total->result;
     fputs("rate: ", out);
     if (total->rate_per_s > 0)
-        fprintf(out, "%.3f/s asked, %.3f/s due, ", total->rate_per_s, httpload_due_per_s(total));
+        fprintf(out, "%.3f%s/s asked, %.3f/s due, ", total->rate_per_s,
+                total->options->session_operations > 0 ? " users" : "", httpload_due_per_s(total));
     fprintf(out, "%.3f/s completed\n", httpload_completed_per_s(total));
-    fprintf(out, "time: %.3f s measured, then %.3f s until nothing was under way; %lld completed inside the first, %lld after it\n",
-            seconds(result->window_ns),
-            result->measure_end_ns > 0 ? seconds(result->drain_end_ns - result->measure_end_ns) : 0,
-            (long long)total->whole.completed_in_window,
-            (long long)(total->whole.ledger.completed - total->whole.completed_in_window));
+    fprintf(
+        out,
+        "time: %.3f s measured, then %.3f s until nothing was under way; %lld completed inside the first, %lld after it\n",
+        seconds(result->window_ns), result->measure_end_ns > 0 ? seconds(result->drain_end_ns - result->measure_end_ns) : 0,
+        (long long)total->whole.completed_in_window,
+        (long long)(total->whole.ledger.completed - total->whole.completed_in_window));
 }
 
 static const char *why_nothing(const struct httpload_total *total)
@@ -141,7 +146,8 @@ static void put_warnings(FILE *out, const struct httpload_total *total)
                 "completed\n",
                 (long long)httpload_error_answers(total));
     if (total->was_interrupted)
-        fprintf(out, "the run was interrupted after %.3f s: the figures cover that time\n", seconds(total->result.window_ns));
+        fprintf(out, "the run was interrupted after %.3f s: the figures cover that time\n",
+                seconds(total->result.window_ns));
     if (total->rate_per_s > 0 && ledger->never_started > 0)
         fprintf(out,
                 "backlog: %lld operations (%.1f %% of those due) found no client free until the end; more clients (-c) "
@@ -237,7 +243,7 @@ static void put_group(FILE *out, const struct httpload_total *total, size_t grou
 static void put_groups(FILE *out, const struct httpload_total *total)
 {
     const struct feed *tenants = total->options->tenants;
-    if (tenants == NULL)
+    if (tenants == NULL || (tenants->group_count == 1 && tenants->groups[0].name[0] == '\0')) /* that is the whole again */
         return;
     fprintf(out, "\n  %-30s %8s %10s %10s %10s %10s %12s %12s %12s\n", "group of tenants", "tenants", "due", "completed",
             "failed", "no answer", "p50 ms", "p99 ms", "max ms");

@@ -54,7 +54,9 @@ static void put_connections(FILE *out, const struct load_http_result *http)
             pl_num_text_bytes(received, sizeof received, (double)stats->received_bytes),
             pl_num_text_bytes(body, sizeof body, (double)stats->body_bytes),
             pl_num_text_bytes(sent, sizeof sent, (double)stats->sent_bytes));
-    fprintf(out, "connections: %lld opened (%lld before the measured time), %lld failed, %lld closed by the server, %lld given to other hosts\n",
+    fprintf(out,
+            "connections: %lld opened (%lld before the measured time), %lld failed, %lld closed by the server, %lld given "
+            "to other hosts\n",
             (long long)(stats->connections_opened + before->connections_opened), (long long)before->connections_opened,
             (long long)(stats->connections_failed + before->connections_failed),
             (long long)stats->connections_closed_by_peer, (long long)stats->connections_evicted);
@@ -127,11 +129,11 @@ static void put_client(FILE *out, const struct httpload_total *total)
         fprintf(out, "CPU: %.1f %% of a core in the busiest of %d thread%s", 100 * result->self->busiest_frac,
                 result->workers, result->workers == 1 ? "" : "s");
         if (started > 0)
-            fprintf(out, ", %.1f us an operation",
-                    (double)result->window_cpu_ns / (double)PL_NS_PER_US / (double)started);
+            fprintf(out, ", %.1f us an operation", (double)result->window_cpu_ns / (double)PL_NS_PER_US / (double)started);
         fprintf(out, "; %s\n", result->event_loop);
     }
-    fprintf(out, "the client was the limit: %s%s\n", total->mark != NULL ? "yes: " : "no", total->mark != NULL ? total->mark : "");
+    fprintf(out, "the client was the limit: %s%s\n", total->mark != NULL ? "yes: " : "no",
+            total->mark != NULL ? total->mark : "");
 }
 
 /* ---- objectives ---- */
@@ -200,12 +202,13 @@ void httpload_report_last(FILE *out, const struct httpload_total *total, const s
 {
     const struct ledger *ledger = &total->whole.ledger;
     const struct httpload_latency latency = httpload_latency_of(&total->whole.response, &total->whole.censored);
-    fprintf(out,
-            "plimsoll-http: verdict=%s exit=%d due=%lld completed=%lld failed=%lld skipped=%lld expired=%lld unfinished=%lld "
-            "never_started=%lld rate_per_s=%.3f",
-            httpload_verdict(total), (int)exit_code, (long long)ledger->due, (long long)ledger->completed,
-            (long long)ledger->failed, (long long)ledger->skipped, (long long)ledger->expired,
-            (long long)ledger->unfinished, (long long)ledger->never_started, httpload_completed_per_s(total));
+    fprintf(
+        out,
+        "plimsoll-http: verdict=%s exit=%d due=%lld completed=%lld failed=%lld skipped=%lld expired=%lld unfinished=%lld "
+        "never_started=%lld rate_per_s=%.3f",
+        httpload_verdict(total), (int)exit_code, (long long)ledger->due, (long long)ledger->completed,
+        (long long)ledger->failed, (long long)ledger->skipped, (long long)ledger->expired, (long long)ledger->unfinished,
+        (long long)ledger->never_started, httpload_completed_per_s(total));
     if (latency.count > 0)
         fprintf(out, " p50_ms=%.3f p99_ms=%.3f p99_at_least=%s", ms((double)latency.ns[1]), ms((double)latency.ns[4]),
                 latency.at_least[4] ? "yes" : "no");

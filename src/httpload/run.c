@@ -78,8 +78,7 @@ static enum pl_code take_operations(void *ctx, int worker, const struct operatio
 {
     struct run *run = ctx;
     (void)worker;
-    if (run->output_err.code == PL_OK &&
-        httpload_log_operations(run->log, operations, count, &run->output_err) != PL_OK)
+    if (run->output_err.code == PL_OK && httpload_log_operations(run->log, operations, count, &run->output_err) != PL_OK)
         return err->code;
     return err->code;
 }

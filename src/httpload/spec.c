@@ -115,8 +115,8 @@ static void hosts_add(struct hosts *hosts, const char *url)
     for (size_t i = hosts->count; i > 0 && hosts->count - i < 64; i--)
         if (strlen(hosts->names[i - 1]) == length && strncmp(hosts->names[i - 1], begin + 3, length) == 0)
             return;
-    hosts->names = pl_grow(hosts->arena, hosts->names, hosts->count, hosts->count + 1, sizeof *hosts->names,
-                           &hosts->capacity);
+    hosts->names =
+        pl_grow(hosts->arena, hosts->names, hosts->count, hosts->count + 1, sizeof *hosts->names, &hosts->capacity);
     hosts->names[hosts->count++] = pl_strndup(hosts->arena, begin + 3, length);
 }
 

@@ -351,7 +351,7 @@ enum pl_code hurl_compile(const char *name, const char *text, size_t length, con
                           struct pl_arena *arena, struct program **ret_program, struct pl_err *err)
 {
     struct parser p = {.file = pl_strdup(arena, name),
-                       .text = length <= PL_MAX_SCRIPT_BYTES ? pl_strndup(arena, text, length) : text,
+                       .text = length > 0 ? text : "",
                        .length = length,
                        .root = root,
                        .arena = arena,
@@ -385,10 +385,9 @@ static bool is_token(const char *text, size_t length)
 
 static enum pl_code plain_header(struct parser *p, const char *line, struct hurl_pair *pair)
 {
-    size_t name = strcspn(line, ":");
+    size_t name = strcspn(line, ": \t"); /* never its value: it may be a secret */
     if (line[name] != ':' || !is_token(line, name) || strpbrk(line, "\r\n") != NULL) {
-        pl_err_set(p->err, PL_USAGE, "this is no header: \"%s\"",
-                   parse_shown(p, line, line[name] == ':' ? name : strlen(line)));
+        pl_err_set(p->err, PL_USAGE, "this is no header: \"%s\"", parse_shown(p, line, name));
         pl_err_hint(p->err, "A header is written as \"Name: value\", on one line.");
         return p->err->code;
     }

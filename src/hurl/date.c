@@ -467,8 +467,9 @@ bool hurl_date_parse(struct hurl_slice text, struct hurl_slice format, struct hu
 
 bool hurl_date_of_http(struct hurl_slice text, struct hurl_any *ret_date)
 {
-    static const char *const formats[] = {"%a, %d %b %Y %H:%M:%S %Z", "%a, %d-%b-%Y %H:%M:%S %Z",
-                                          "%a, %d-%b-%y %H:%M:%S %Z", "%a %b %e %H:%M:%S %Y"};
+    /* the year of two digits first: the other would read it as one of the first century */
+    static const char *const formats[] = {"%a, %d %b %Y %H:%M:%S %Z", "%a, %d-%b-%y %H:%M:%S %Z",
+                                          "%a, %d-%b-%Y %H:%M:%S %Z", "%a %b %e %H:%M:%S %Y"};
     char wrong;
     for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++)
         if (hurl_date_parse(text, (struct hurl_slice){formats[i], strlen(formats[i])}, ret_date, &wrong))

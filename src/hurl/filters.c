@@ -279,8 +279,10 @@ static bool filter_run(struct hurl_run *run, const struct hurl_filter *filter, s
                          hurl_show(run, value, shown));
     if (value->kind == HURL_BYTES && value->text.text == NULL && filter->kind != HURL_FILTER_COUNT)
         return hurl_fail(run, filter->place, "%s: of these bytes only the count is known", row->name);
-    if (!row->run(run, filter, value))
+    if (!row->run(run, filter, value)) {
+        hurl_fail_in(run, row->name);
         return false;
+    }
     value->is_secret |= is_secret;
     return true;
 }

@@ -153,7 +153,9 @@ static struct hurl_slice body_charset(const struct hurl_response *response)
         const struct hurl_slice *value = &response->headers[i].value;
         if (!hurl_header_named(&response->headers[i], "Content-Type", 12))
             continue;
-        for (size_t k = 0; k + sizeof key - 1 <= value->length; k++) {
+        const char *parameters = value->length > 0 ? memchr(value->text, ';', value->length) : NULL;
+        size_t start = parameters != NULL ? (size_t)(parameters - value->text) : value->length;
+        for (size_t k = start; k + sizeof key - 1 <= value->length; k++) {
             if (strncasecmp(value->text + k, key, sizeof key - 1) != 0)
                 continue;
             struct hurl_slice charset = {value->text + k + sizeof key - 1, 0};

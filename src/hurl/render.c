@@ -54,10 +54,12 @@ static bool closed(struct hurl_run *run, struct hurl_place place, struct hurl_sl
 
 /* ---- the URL ---- */
 
-/* What may not stand in a URL as it is; what has a meaning in one stays, also a percent sign. */
+/* What may not stand in a URL as it is: a bit for each byte, blanks and controls, "<>\^`{|} and all above 126. What has a
+ * meaning in one stays, also a percent sign. */
 static bool is_illegal(unsigned char c)
 {
-    return c <= ' ' || c >= 0x7F || strchr("\"<>\\^`{|}", c) != NULL;
+    static const uint64_t bits[] = {UINT64_C(0x50000005FFFFFFFF), UINT64_C(0xB800000150000000), UINT64_MAX, UINT64_MAX};
+    return (bits[c >> 6] >> (c & 63) & 1) != 0;
 }
 
 static void put_url(struct hurl_scratch *scratch, struct hurl_slice url)

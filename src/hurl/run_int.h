@@ -136,6 +136,8 @@ struct hurl_run {
 /* What is wrong, and where; the first one stays. Returns false. */
 bool hurl_fail(struct hurl_run *run, struct hurl_place place, const char *fmt, ...) PL_PRINTF(3, 4);
 bool hurl_fail_full(struct hurl_run *run, struct hurl_place place);
+/* Puts "WHERE: " before what is wrong. */
+void hurl_fail_in(struct hurl_run *run, const char *where);
 /* The whole message, "FILE:LINE:COL: [SUBJECT: ]WHY". */
 const char *hurl_message(struct hurl_run *run, const char *subject);
 

@@ -85,12 +85,12 @@ bool hurl_from_json(struct hurl_run *run, struct hurl_place place, const struct 
         if (json_get_integer(json, token, &ret->i))
             return true;
         ret->kind = HURL_NUMBER;
-        ret->d = json_double(json, token);
+        ret->d = json_as_double(json, token);
         ret->text = (struct hurl_slice){json->text + t->at, t->bytes};
         return true;
     case JSON_FLOAT:
         ret->kind = HURL_FLOAT;
-        ret->d = json_double(json, token);
+        ret->d = json_as_double(json, token);
         return true;
     case JSON_STRING:
         return from_string(run, place, json, token, ret);

@@ -255,6 +255,17 @@ bool hurl_fail_full(struct hurl_run *run, struct hurl_place place)
     return hurl_fail(run, place, "a value grows beyond %zu MiB", run->scratch->most >> 20);
 }
 
+void hurl_fail_in(struct hurl_run *run, const char *where)
+{
+    char *why = run->work->why;
+    size_t length = strlen(where), kept = strlen(why);
+    if (length + 2 + kept >= sizeof run->work->why)
+        return;
+    memmove(why + length + 2, why, kept + 1);
+    memcpy(why, where, length);
+    memcpy(why + length, ": ", 2);
+}
+
 const char *hurl_message(struct hurl_run *run, const char *subject)
 {
     struct hurl_work *work = run->work;

@@ -240,7 +240,7 @@ static bool operand_number(const struct operand_value *value, double *ret_number
     uint8_t kind = value->json->tokens[value->token].kind;
     if (kind != JSON_INTEGER && kind != JSON_FLOAT)
         return false;
-    *ret_number = json_double(value->json, value->token);
+    *ret_number = json_as_double(value->json, value->token);
     return true;
 }
 

@@ -139,6 +139,22 @@ size_t json_escape_read(const char *text, size_t left, char *out, size_t *ret_si
 
 /* ---- strings ---- */
 
+/* How many bytes, in steps of eight, need no look one by one: no quote, backslash, control or byte above 127 among them. A
+ * borrow from the byte below may make a plain byte look like one of those, never the other way round. */
+static size_t plain_bytes(const char *text, size_t left)
+{
+    static const uint64_t ones = UINT64_C(0x0101010101010101), tops = UINT64_C(0x8080808080808080);
+    size_t done = 0;
+    uint64_t eight;
+    for (; left - done >= sizeof eight; done += sizeof eight) {
+        memcpy(&eight, text + done, sizeof eight);
+        uint64_t quote = eight ^ ones * '"', backslash = eight ^ ones * '\\';
+        if (((eight | (eight - ones * 0x20) | (quote - ones) | (backslash - ones)) & tops) != 0)
+            break;
+    }
+    return done;
+}
+
 /* At the quote. */
 static bool reader_string(struct reader *reader)
 {
@@ -147,6 +163,7 @@ static bool reader_string(struct reader *reader)
     if (!reader_add(reader, JSON_STRING, reader->at + 1, &token))
         return false;
     reader->at++;
+    reader->at += plain_bytes(reader->text + reader->at, reader->length - reader->at);
     while (reader->at < reader->length) {
         unsigned char c = (unsigned char)reader->text[reader->at];
         if (c == '"') {
@@ -173,6 +190,8 @@ static bool reader_string(struct reader *reader)
                 return reader_fail(reader, "a byte that is not UTF-8");
             reader->at += size;
         }
+        if (c == '\\' || c >= 0x80)
+            reader->at += plain_bytes(reader->text + reader->at, reader->length - reader->at);
     }
     return reader_fail(reader, "a string that does not end");
 }
@@ -427,7 +446,7 @@ static double double_long(const char *text, size_t length)
     return is_negative ? 0.0 : (text[0] == '-' ? -HUGE_VAL : HUGE_VAL);
 }
 
-double json_double(const struct json *json, uint32_t token)
+double json_as_double(const struct json *json, uint32_t token)
 {
     const struct json_token *t = &json->tokens[token];
     double value;
@@ -470,7 +489,7 @@ static bool number_equal(const struct json *a, uint32_t a_token, const struct js
     int64_t a_integer, b_integer;
     if (json_get_integer(a, a_token, &a_integer) && json_get_integer(b, b_token, &b_integer))
         return a_integer == b_integer;
-    return json_double(a, a_token) == json_double(b, b_token);
+    return json_as_double(a, a_token) == json_as_double(b, b_token);
 }
 
 /* The next character of a checked string. */

@@ -2,6 +2,9 @@
  * lists of a search are used again and again: memory is taken only while a text is larger than any before. All work is
  * bounded, whatever a server sends: by the size and depth of a text, and by the steps of a search.
  *
+ * jansson, which other rooms use, has names that begin alike (json_integer, json_equal): one of them here would take its
+ * place there.
+ *
  * Not thread safe: tables and searches belong to one thread; compiled paths are immutable and shared. */
 #ifndef PL_JSON_JSON_H
 #define PL_JSON_JSON_H
@@ -21,7 +24,8 @@ enum {
 
 enum json_kind { JSON_NULL, JSON_FALSE, JSON_TRUE, JSON_INTEGER, JSON_FLOAT, JSON_STRING, JSON_LIST, JSON_OBJECT };
 
-/* INTEGER: written without fraction and exponent. A number is what its text says; json_get_integer and json_double read it. */
+/* INTEGER: written without fraction and exponent. A number is what its text says; json_get_integer and json_as_double read
+ * it. */
 struct json_token {
     uint8_t kind;       /* enum json_kind */
     bool is_escaped;    /* STRING: holds backslashes */
@@ -49,10 +53,9 @@ size_t json_unescape(const struct json *json, uint32_t token, char *out);
 char *json_escape(const char *text, size_t length, char *out);
 
 /* false: it is no INTEGER, or too large for 64 bits. */
-/* jansson, which other rooms use, has a json_integer and a json_equal of its own. */
 bool json_get_integer(const struct json *json, uint32_t token, int64_t *ret_integer);
 /* Of an INTEGER or FLOAT; the nearest double, infinite beyond the range. */
-double json_double(const struct json *json, uint32_t token);
+double json_as_double(const struct json *json, uint32_t token);
 
 /* Whether a STRING says this (when escaped: without its escapes). */
 bool json_string_is(const struct json *json, uint32_t token, const char *text, size_t length);

@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
+#include <strings.h>
 
 #include "base/arena.h"
 #include "base/buf.h"
@@ -92,6 +94,7 @@ struct driver_http {
     const struct load_http *load;
     struct pl_arena *arena;
     struct http_engine *engine;
+    bool is_http2;
     struct hurl_work *work;
     struct pl_rng rng;
 
@@ -139,7 +142,10 @@ static inline struct hurl_slice hurl_slice_of(struct http_slice slice)
     return (struct hurl_slice){.text = slice.text, .length = slice.length};
 }
 
-bool driver_http_is_named(struct http_slice name, const char *lower);
+static inline bool driver_http_is_named(struct http_slice name, const char *lower)
+{
+    return name.length == strlen(lower) && strncasecmp(name.text, lower, name.length) == 0;
+}
 
 /* ---- drv_http_open.c ---- */
 

@@ -115,6 +115,7 @@ static enum pl_code engine_open(struct driver_http *http, int clients, struct pl
         if (engine.unix_socket == NULL)
             engine.unix_socket = settled.first->unix_socket;
     }
+    http->is_http2 = engine.http2;
     enum pl_code code = http_engine_new(&engine, http->setup.stop, &http->engine, err);
     if (code == PL_OK) {
         http->counting = &http->warm_up;
@@ -353,7 +354,7 @@ static size_t prepared_keep(struct driver_http *http, const struct http_client *
     request->headers = headers;
     request->target = copy_slice(http, request->target);
     prepared->url = copy_slice(http, (struct http_slice){.text = client->url.data, .length = client->url.len});
-    if (!http->load->engine.http2) {
+    if (!http->is_http2) {
         struct pl_buf wire;
         pl_buf_init(&wire, PREPARED_BYTES_MOST);
         http_prepare(http->engine, request, &wire);

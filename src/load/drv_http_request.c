@@ -30,11 +30,6 @@ static void put_slice(struct pl_buf *buf, struct http_slice slice)
     pl_buf_put_bytes(buf, slice.text, slice.length);
 }
 
-bool driver_http_is_named(struct http_slice name, const char *lower)
-{
-    return name.length == strlen(lower) && strncasecmp(name.text, lower, name.length) == 0;
-}
-
 /* "login.hurl:12: the URL has ...". */
 static const char *refuse(struct driver_http *http, const struct http_entry *entry, const char *what, const char *why)
 {

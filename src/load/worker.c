@@ -127,7 +127,8 @@ static void extras_init(struct worker *worker, size_t count)
         worker->queued = pl_new(count * worker->queued_most, sizeof *worker->queued);
         worker->queued_count = pl_new(count, sizeof *worker->queued_count);
     }
-    /* the driver of HTTP renders and judges with the variables that the captures hold, whether anything is captured or not */
+    /* the driver of HTTP renders and judges with the variables that the captures hold, whether anything is captured or not
+     */
     worker->has_capture = spec->driver == LOAD_HTTP || captures(worker->shape);
     if (worker->has_capture)
         capture_init(&worker->capture, count, variables, worker->vars, worker->saved);
@@ -230,6 +231,8 @@ static void phase_enter(struct worker *worker, enum phase phase, int64_t at_ns)
     }
     worker->phase = phase;
     atomic_store_explicit(&worker->phase_seen, (int)phase, memory_order_relaxed);
+    if (phase == PHASE_DRAIN)
+        worker_thinkers_leave(worker, at_ns);
 }
 
 void worker_boundaries_cross(struct worker *worker, int64_t now_ns)
@@ -379,8 +382,7 @@ static int64_t wait_until_ns(const struct worker *worker)
             until_ns = worker->last_ns;
     }
     until_ns = earliest(until_ns, pl_wakes_next_ns(&worker->wakes));
-    if (worker->phase != PHASE_DRAIN)
-        until_ns = earliest(until_ns, pl_wakes_next_ns(&worker->thinks));
+    until_ns = earliest(until_ns, pl_wakes_next_ns(&worker->thinks));
     return worker->phase == PHASE_DRAIN ? earliest(until_ns, worker->drain_end_ns) : until_ns;
 }
 

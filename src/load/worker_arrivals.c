@@ -256,6 +256,12 @@ static void thinker_count(struct worker *worker)
     worker->ready[at < worker->client_count ? at : at - worker->client_count] = index;
 }
 
+void worker_thinkers_leave(struct worker *worker, int64_t now_ns)
+{
+    while (worker->thinks.count > 0)
+        client_leave(worker, pl_wakes_pop(&worker->thinks).client, now_ns);
+}
+
 void worker_dues_count(struct worker *worker, int64_t now_ns)
 {
     for (int counted = 0;; counted++) {

@@ -317,6 +317,8 @@ void worker_backlog_write_off(struct worker *worker, int64_t end_ns);
 void worker_client_free(struct worker *worker, uint32_t client, int64_t now_ns);
 /* The client thinks before its next operation, or as a user it leaves. pause_ns: at least so long. */
 void worker_client_think(struct worker *worker, uint32_t client, int64_t pause_ns, int64_t now_ns);
+/* The window has ended: who still thinks has nothing to do any more. */
+void worker_thinkers_leave(struct worker *worker, int64_t now_ns);
 /* Draws the tenant of the client's next operation: its row, and the client's variables. Only with tenants. */
 void worker_tenant_take(struct worker *worker, uint32_t client, const struct worker_due *due);
 /* An arrival was started. */

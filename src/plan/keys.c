@@ -39,7 +39,8 @@ static const char *const arrivals[] = {[PLAN_CONSTANT] = "constant", [PLAN_POISS
 /* clang-format off */
 const struct plan_key plan_stage_keys[] = {
     {"script", PLAN_TYPE_NAME, PARAM(script), NULL, NULL, 0, 0, LOADS, ANY,
-     "what one simulated user does: a builtin script or a name under `scripts:`, or several with weights: `{browse: 3, buy: 1}`"},
+     "what one simulated user does: a builtin script or a name under `scripts:`, or several with weights: "
+     "`{browse: 3, buy: 1}`"},
     {"clients", PLAN_TYPE_COUNT, PARAM(clients), NULL, "1", 1, PL_MAX_CLIENTS, CLIENTS | STORAGE, ANY,
      "simulated users, each with a connection of its own"},
     {"clients", PLAN_TYPE_COUNT, PARAM(clients), NULL, "16", 1, PL_MAX_CLIENTS, RATE, ANY,
@@ -85,7 +86,8 @@ const struct plan_key plan_stage_keys[] = {
     {"keep_alive", PLAN_TYPE_CHOICE, PARAM(keep_alive), choices, "service", 0, 0, CLIENTS | RATE, PLAN_HTTP,
      "connections serve more than one request"},
     {"max_time", PLAN_TYPE_DURATION, PARAM(max_time_ns), NULL, "0s", 0, HOUR_NS, CLIENTS | RATE, PLAN_HTTP,
-     "time limit of a request that states none of its own; without an answer by then it has expired; 0s: as the service says"},
+     "time limit of a request that states none of its own; without an answer by then it has expired; 0s: as the service "
+     "says"},
     {"follow", PLAN_TYPE_CHOICE, PARAM(follow), choices, "service", 0, 0, CLIENTS | RATE, PLAN_HTTP,
      "redirects are followed, also where the script does not say so"},
     {"compressed", PLAN_TYPE_CHOICE, PARAM(compressed), choices, "service", 0, 0, CLIENTS | RATE, PLAN_HTTP,

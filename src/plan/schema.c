@@ -73,10 +73,56 @@ static void put_service_axes(struct pl_buf *buf)
 
 static void put_level(struct pl_buf *buf, const struct level *level);
 
+/* Of the forms that came with HTTP. */
+static void put_form_http(struct pl_buf *buf, const struct field *field)
+{
+    switch ((int)field->form) {
+    case FORM_ORDER:
+        pl_buf_put(buf, "\"enum\": ");
+        put_strings(buf, field->choices);
+        break;
+    case FORM_FLAG:
+    case FORM_NO_FLAG:
+        pl_buf_put(buf, "\"enum\": [true, false, \"yes\", \"no\", \"on\", \"off\"]");
+        break;
+    case FORM_DURATION:
+        pl_buf_printf(buf, "\"type\": \"string\", \"pattern\": \"%s\"", duration_pattern);
+        break;
+    case FORM_URL:
+        pl_buf_put(buf, "\"type\": \"string\", \"pattern\": \"^https?://\"");
+        break;
+    case FORM_HTTP:
+        put_level(buf, &plan_level_http);
+        break;
+    case FORM_VARIABLES:
+    case FORM_PATTERNS:
+        pl_buf_put(buf, "\"type\": \"object\", \"additionalProperties\": {\"type\": [\"string\", \"number\", "
+                        "\"boolean\", \"null\"]}");
+        break;
+    case FORM_PATTERN:
+        pl_buf_put(buf, "\"type\": [\"string\", \"number\"]");
+        break;
+    case FORM_FEEDS:
+        pl_buf_printf(buf, "\"type\": \"object\", \"propertyNames\": {\"pattern\": \"%s\"}, \"additionalProperties\": {",
+                      name_pattern);
+        put_level(buf, &plan_level_feed);
+        pl_buf_put(buf, "}");
+        break;
+    case FORM_TENANTS:
+        pl_buf_put(buf, "\"patternProperties\": {\"^header\\\\.\": {\"type\": [\"string\", \"number\"]}}, ");
+        put_level(buf, &plan_level_tenants);
+        break;
+    }
+}
+
 /* The members of a field's schema, without the braces. */
 static void put_form(struct pl_buf *buf, const struct field *field)
 {
-    switch (field->form) {
+    if (field->form >= FORM_FLAG) {
+        put_form_http(buf, field);
+        return;
+    }
+    switch ((int)field->form) {
     case FORM_INTEGER:
         pl_buf_printf(buf, "\"type\": \"integer\", \"minimum\": %.0f, \"maximum\": %.0f", field->low, field->high);
         break;
@@ -120,46 +166,10 @@ static void put_form(struct pl_buf *buf, const struct field *field)
     case FORM_STAGES:
         pl_buf_put(buf, "\"type\": \"array\", \"minItems\": 1, \"items\": {\"$ref\": \"#/$defs/stage\"}");
         break;
-    case FORM_ORDER:
-        pl_buf_put(buf, "\"enum\": ");
-        put_strings(buf, field->choices);
-        break;
-    case FORM_FLAG:
-    case FORM_NO_FLAG:
-        pl_buf_put(buf, "\"enum\": [true, false, \"yes\", \"no\", \"on\", \"off\"]");
-        break;
-    case FORM_DURATION:
-        pl_buf_printf(buf, "\"type\": \"string\", \"pattern\": \"%s\"", duration_pattern);
-        break;
-    case FORM_URL:
-        pl_buf_put(buf, "\"type\": \"string\", \"pattern\": \"^https?://\"");
-        break;
-    case FORM_HTTP:
-        put_level(buf, &plan_level_http);
-        break;
-    case FORM_VARIABLES:
-    case FORM_PATTERNS:
-        pl_buf_put(buf, "\"type\": \"object\", \"additionalProperties\": {\"type\": [\"string\", \"number\", "
-                        "\"boolean\", \"null\"]}");
-        break;
-    case FORM_PATTERN:
-        pl_buf_put(buf, "\"type\": [\"string\", \"number\"]");
-        break;
-    case FORM_FEEDS:
-        pl_buf_printf(buf, "\"type\": \"object\", \"propertyNames\": {\"pattern\": \"%s\"}, \"additionalProperties\": {",
-                      name_pattern);
-        put_level(buf, &plan_level_feed);
-        pl_buf_put(buf, "}");
-        break;
-    case FORM_TENANTS:
-        pl_buf_put(buf, "\"patternProperties\": {\"^header\\\\.\": {\"type\": [\"string\", \"number\"]}}, ");
-        put_level(buf, &plan_level_tenants);
-        break;
     case FORM_TEXT:
     case FORM_PATH:
     case FORM_USER:
     case FORM_OVER: /* written by the stage's kind */
-    case FORM_COUNT:
         pl_buf_put(buf, "\"type\": \"string\", \"minLength\": 1");
         break;
     }

@@ -9,13 +9,21 @@
 #include "base/buf.h"
 #include "base/file.h"
 #include "base/num.h"
+#include "base/utf8.h"
 
 #include "base/ban.h"
 
-enum { FEED_COLUMNS_MOST = 256, FEED_ROWS_MOST = 5 * 1000 * 1000, FEED_CELL_MOST_BYTES = 1024 * 1024 };
+enum {
+    FEED_COLUMNS_MOST = 256,
+    FEED_GROUPS_MOST = 1000,
+    FEED_ROWS_MOST = 5 * 1000 * 1000,
+    FEED_CELL_MOST_BYTES = 1024 * 1024
+};
 #define FEED_MOST_BYTES ((size_t)1 << 30)
 
-/* One cell of Vose's table: below `share` the row itself, above it `other`. */
+/* One cell of Vose's table: below `share` the row itself, above it `other`. A feed has one table for each group, one after
+ * the other; behind them a cell for each group, whose row is where its table begins; behind those, with several groups and
+ * RANDOM, a table for all rows. */
 struct feed_alias {
     double share;
     uint32_t row, other;
@@ -38,7 +46,9 @@ struct feed_build {
     uint32_t *group_of;
     size_t group_of_capacity;
     struct feed_group *groups;
+    struct names *group_names; /* index by name */
     size_t group_count, group_capacity;
+    bool has_weight, has_group;
     int line, col; /* of what is being read */
 };
 
@@ -49,6 +59,17 @@ static enum pl_code feed_fail(struct feed_build *build, const char *what, const 
     pl_err_at(build->err, PL_INPUT, build->path, build->line, build->col, "%s", what);
     pl_err_hint(build->err, "%s", hint);
     return build->err->code;
+}
+
+/* A text of the file's for a message: shortened, without what controls a terminal. */
+static const char *shown(struct feed_build *build, const char *text, size_t length)
+{
+    enum { MOST = 60 };
+    char *copy = pl_strndup(build->arena, text, length > MOST ? MOST : length);
+    for (char *at = copy; *at != '\0'; at++)
+        if ((unsigned char)*at < 0x20 || *at == 0x7F)
+            *at = '?';
+    return pl_utf8_repair(build->arena, copy);
 }
 
 /* ---- columns, weights, groups ---- */
@@ -70,39 +91,40 @@ static bool is_column_name(const char *name, size_t length)
 static enum pl_code column_add(struct feed_build *build, const char *name, size_t length)
 {
     if (!is_column_name(name, length))
-        return feed_fail(
-            build, pl_format(build->arena, "no variable may be named \"%.*s\"", (int)(length > 60 ? 60 : length), name),
-            "The first line names the columns: letters, digits, _, - and . make a name.");
+        return feed_fail(build, pl_format(build->arena, "no variable may be named \"%s\"", shown(build, name, length)),
+                         "The first line names the columns: letters, digits, _, - and . make a name.");
     if (build->file_columns == FEED_COLUMNS_MOST)
         return feed_fail(build, "more than 256 columns", "Leave out the columns that no script uses.");
+    bool is_weight = length == 6 && memcmp(name, "weight", 6) == 0, is_group = length == 5 && memcmp(name, "group", 5) == 0;
     int *place = &build->place[build->file_columns++];
-    if (length == 6 && memcmp(name, "weight", 6) == 0) {
-        *place = PLACE_WEIGHT;
-    } else if (length == 5 && memcmp(name, "group", 5) == 0) {
-        *place = PLACE_GROUP;
-    } else {
-        char *copy = pl_strndup(build->arena, name, length);
-        for (size_t i = 0; i < build->feed->column_count; i++)
-            if (strcmp(build->columns[i].name, copy) == 0)
-                return feed_fail(build, pl_format(build->arena, "two columns are named \"%.60s\"", copy),
-                                 "Give each column a name of its own.");
-        *place = (int)build->feed->column_count;
-        build->columns[build->feed->column_count++] =
-            (struct feed_column){.name = copy, .variable = names_predefine(build->names, copy)};
+    char *copy = pl_strndup(build->arena, name, length);
+    bool is_twice = (is_weight && build->has_weight) || (is_group && build->has_group);
+    for (size_t i = 0; i < build->feed->column_count && !is_twice; i++)
+        is_twice = strcmp(build->columns[i].name, copy) == 0;
+    if (is_twice)
+        return feed_fail(build, pl_format(build->arena, "two columns are named \"%.60s\"", copy),
+                         "Give each column a name of its own.");
+    build->has_weight |= is_weight;
+    build->has_group |= is_group;
+    if (is_weight || is_group) {
+        *place = is_weight ? PLACE_WEIGHT : PLACE_GROUP;
+        return PL_OK;
     }
+    *place = (int)build->feed->column_count;
+    build->columns[build->feed->column_count++] =
+        (struct feed_column){.name = copy, .variable = names_predefine(build->names, copy)};
     return PL_OK;
 }
 
-static uint32_t group_find(struct feed_build *build, const char *name, size_t length)
+static uint32_t group_of(struct feed_build *build, const char *name, size_t length)
 {
-    /* rows of a group mostly stand together */
-    for (size_t i = build->group_count; i-- > 0;)
-        if (strlen(build->groups[i].name) == length && memcmp(build->groups[i].name, name, length) == 0)
-            return (uint32_t)i;
+    size_t index = (size_t)names_add(build->group_names, name, length);
+    if (index < build->group_count)
+        return (uint32_t)index;
     build->groups = pl_grow(build->arena, build->groups, build->group_count, build->group_count + 1, sizeof *build->groups,
                             &build->group_capacity);
-    build->groups[build->group_count] = (struct feed_group){.name = pl_strndup(build->arena, name, length)};
-    return (uint32_t)build->group_count++;
+    build->groups[build->group_count++] = (struct feed_group){.name = names_at(build->group_names, (int)index)};
+    return (uint32_t)index;
 }
 
 static enum pl_code row_begin(struct feed_build *build)
@@ -131,16 +153,17 @@ static enum pl_code cell_set(struct feed_build *build, size_t file_column, struc
     int place = build->place[file_column];
     size_t row = build->row_count - 1;
     if (place == PLACE_GROUP) {
-        if (build->group_count >= 1000)
+        if (memchr(text, '\0', length) != NULL)
+            return feed_fail(build, "a value with a zero byte", "Values are text.");
+        build->group_of[row] = group_of(build, text, length);
+        if (build->group_count > FEED_GROUPS_MOST)
             return feed_fail(build, "more than 1,000 groups", "Each group has histograms of its own: use fewer.");
-        build->group_of[row] = group_find(build, text, length);
     } else if (place == PLACE_WEIGHT) {
         double weight;
         if (pl_num_f64(text, length, &weight) != PL_NUM_OK || !(weight > 0))
-            return feed_fail(
-                build,
-                pl_format(build->arena, "the weight \"%.*s\" is no number above 0", (int)(length > 40 ? 40 : length), text),
-                "A weight of 2 is drawn twice as often as one of 1.");
+            return feed_fail(build,
+                             pl_format(build->arena, "the weight \"%s\" is no number above 0", shown(build, text, length)),
+                             "A weight of 2 is drawn twice as often as one of 1.");
         build->weights[row] = weight;
     } else {
         if (length > FEED_CELL_MOST_BYTES)
@@ -195,22 +218,25 @@ static void groups_finish(struct feed_build *build)
 {
     for (size_t row = 0; row < build->row_count; row++) {
         if (build->group_of[row] == UINT32_MAX)
-            build->group_of[row] = group_find(build, "", 0);
+            build->group_of[row] = group_of(build, "", 0);
         struct feed_group *group = &build->groups[build->group_of[row]];
         group->row_count++;
         group->weight += build->weights[row];
     }
-    struct feed_alias *aliases = pl_alloc(build->arena, build->row_count, sizeof *aliases);
-    uint32_t *rows = pl_new(build->row_count, sizeof *rows);
-    size_t *next = pl_new(build->group_count, sizeof *next), first = 0;
+    bool has_whole = build->group_count > 1 && build->feed->order == FEED_RANDOM;
+    size_t count = build->row_count * (has_whole ? 2 : 1) + build->group_count;
+    struct feed_alias *aliases = pl_alloc(build->arena, count, sizeof *aliases), *firsts = aliases + build->row_count;
+    uint32_t *rows = pl_new(build->row_count, sizeof *rows), *next = pl_new(build->group_count, sizeof *next), first = 0;
     for (size_t g = 0; g < build->group_count; g++) {
-        next[g] = first;
-        first += build->groups[g].row_count;
+        firsts[g].row = next[g] = first;
+        first += (uint32_t)build->groups[g].row_count;
     }
     for (size_t row = 0; row < build->row_count; row++)
         rows[next[build->group_of[row]]++] = (uint32_t)row;
-    for (size_t g = 0, at = 0; g < build->group_count; at += build->groups[g++].row_count)
-        aliases_make(build, aliases + at, rows + at, build->groups[g].row_count);
+    for (size_t g = 0; g < build->group_count; g++)
+        aliases_make(build, aliases + firsts[g].row, rows + firsts[g].row, build->groups[g].row_count);
+    if (has_whole)
+        aliases_make(build, firsts + build->group_count, rows, build->row_count);
     pl_free(rows);
     pl_free(next);
     build->feed->aliases = aliases;
@@ -219,6 +245,9 @@ static void groups_finish(struct feed_build *build)
 static enum pl_code build_finish(struct feed_build *build, struct feed **ret_feed)
 {
     struct feed *feed = build->feed;
+    build->col = build->line > 0;
+    if (build->row_count > 0 && build->file_columns == 0)
+        return feed_fail(build, "there is no column", "Each row is made of named values.");
     if (build->row_count == 0)
         return feed_fail(build, "there is no row", "Below the line that names the columns each line is a row.");
     groups_finish(build);
@@ -241,6 +270,7 @@ static void build_init(struct feed_build *build, const char *path, enum feed_ord
     build->feed = pl_alloc(arena, 1, sizeof *build->feed);
     build->feed->name = pl_strdup(arena, path);
     build->feed->order = order;
+    build->group_names = names_new(arena);
     build->columns = pl_alloc(arena, FEED_COLUMNS_MOST, sizeof *build->columns);
     build->place = pl_alloc(arena, FEED_COLUMNS_MOST, sizeof *build->place);
 }
@@ -257,12 +287,15 @@ struct csv {
 static enum pl_code csv_cell(struct feed_build *build, struct csv *csv, bool *ret_last)
 {
     static const char hint[] = "A cell that holds a quote, a comma or a line break is quoted; a quote in it is doubled.";
+    int line = build->line;
     pl_buf_clear(&csv->cell);
     build->col = (int)(csv->at - csv->line_start) + 1;
     if (csv->at < csv->end && *csv->at == '"') {
         for (csv->at++;; csv->at++) {
-            if (csv->at == csv->end)
+            if (csv->at == csv->end) {
+                build->line = line;
                 return feed_fail(build, "a quote that is not closed", hint);
+            }
             if (*csv->at == '"') {
                 csv->at++;
                 if (csv->at == csv->end || *csv->at != '"')
@@ -325,11 +358,11 @@ static enum pl_code csv_parse(struct feed_build *build, const char *text, size_t
     if (length >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0)
         csv.at = csv.line_start = text + 3;
     pl_buf_init(&csv.cell, FEED_MOST_BYTES);
-    for (bool is_head = true; code == PL_OK && csv.at < csv.end; is_head = false) {
+    for (bool is_head = true; code == PL_OK && csv.at < csv.end; is_head = false) { /* blank lines are no rows */
         csv.line_start = csv.at;
         build->col = 1;
         bool is_blank = *csv.at == '\n' || (*csv.at == '\r' && csv.at + 1 < csv.end && csv.at[1] == '\n');
-        if (is_blank && (is_head || build->file_columns > 1))
+        if (is_blank)
             csv.at += *csv.at == '\r' ? 2 : 1;
         else
             code = csv_row(build, &csv, is_head);
@@ -409,8 +442,9 @@ static enum pl_code json_row(struct feed_build *build, const json_t *object)
     {
         size_t column = json_column(build, name);
         if (column == SIZE_MAX)
-            return feed_fail(build, pl_format(build->arena, "the first row has no member \"%.60s\"", name),
-                             "Every line has the members of the first one.");
+            return feed_fail(
+                build, pl_format(build->arena, "the first row has no member \"%s\"", shown(build, name, strlen(name))),
+                "Every line has the members of the first one.");
         if (json_cell(build, column, item) != PL_OK)
             return build->err->code;
     }
@@ -433,7 +467,9 @@ static enum pl_code json_parse(struct feed_build *build, const char *text, size_
             if (object == NULL || !json_is_object(object)) {
                 build->col = object == NULL && wrong.column > 0 ? wrong.column : 1;
                 code = feed_fail(build,
-                                 object == NULL ? pl_format(build->arena, "not JSON: %.100s", wrong.text) : "not an object",
+                                 object == NULL
+                                     ? pl_format(build->arena, "not JSON: %s", shown(build, wrong.text, strlen(wrong.text)))
+                                     : "not an object",
                                  "Each line is one JSON object: {\"user\": \"anna\", \"id\": 1}");
             } else {
                 code = json_row(build, object);
@@ -511,7 +547,8 @@ enum pl_code feed_from_pattern(const char *name, const struct feed_pattern *colu
         for (size_t i = 0; i < column_count && code == PL_OK; i++) {
             pattern_fill(columns[i].text, row + 1, &text);
             struct value value = {.type = VALUE_TEXT, .length = (uint32_t)text.len};
-            code = cell_set(&build, i, value, pl_buf_text(&text), text.len);
+            code = text.full ? feed_fail(&build, "a value longer than 1 MiB", "Keep long bodies in files of their own.")
+                             : cell_set(&build, i, value, pl_buf_text(&text), text.len);
         }
     }
     pl_buf_release(&text);
@@ -536,23 +573,15 @@ static uint32_t alias_draw(const struct feed_alias *aliases, size_t count, struc
 
 uint32_t feed_draw(const struct feed *feed, uint32_t group, struct pl_rng *rng)
 {
-    size_t first = 0;
-    for (uint32_t g = 0; g < group; g++)
-        first += feed->groups[g].row_count;
+    uint32_t first = feed->aliases[feed->row_count + group].row;
     return alias_draw(feed->aliases + first, feed->groups[group].row_count, rng);
 }
 
 bool feed_take(const struct feed *feed, struct pl_rng *rng, uint32_t *ret_row)
 {
     if (feed->order == FEED_RANDOM) {
-        double all = 0;
-        uint32_t group = 0;
-        for (size_t g = 0; g < feed->group_count; g++)
-            all += feed->groups[g].weight;
-        double at = feed->group_count == 1 ? 0 : pl_rng_unit(rng) * all;
-        while (group + 1 < feed->group_count && at >= feed->groups[group].weight)
-            at -= feed->groups[group++].weight;
-        *ret_row = feed_draw(feed, group, rng);
+        size_t whole = feed->group_count > 1 ? feed->row_count + feed->group_count : 0;
+        *ret_row = alias_draw(feed->aliases + whole, feed->row_count, rng);
         return true;
     }
     long long row = atomic_fetch_add_explicit(feed->next, 1, memory_order_relaxed);
@@ -564,7 +593,7 @@ bool feed_take(const struct feed *feed, struct pl_rng *rng, uint32_t *ret_row)
 
 void feed_set(const struct feed *feed, uint32_t row, struct value *vars)
 {
-    const struct value *cells = feed->cells + (size_t)row * feed->column_count;
+    size_t first = (size_t)row * feed->column_count;
     for (size_t i = 0; i < feed->column_count; i++)
-        vars[feed->columns[i].variable] = cells[i];
+        vars[feed->columns[i].variable] = feed->cells[first + i];
 }

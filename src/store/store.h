@@ -38,7 +38,8 @@ PL_MUST_CHECK enum pl_code store_get_head(struct store *store, struct pl_arena *
                                           struct pl_err *err);
 PL_MUST_CHECK enum pl_code store_put_ended(struct store *store, int64_t ended_unix_ns, struct pl_err *err);
 
-/* Facts replace those of the same scope and name. Stages, cases, scripts, groups: ids are given by the caller and must be new. */
+/* Facts replace those of the same scope and name. Stages, cases, scripts, groups: ids are given by the caller and must be
+ * new. */
 PL_MUST_CHECK enum pl_code store_put_facts(struct store *store, const struct fact *facts, size_t count, struct pl_err *err);
 PL_MUST_CHECK enum pl_code store_facts(struct store *store, struct pl_arena *arena, struct fact **ret_facts,
                                        size_t *ret_count, struct pl_err *err); /* as stored so far; in the arena */
@@ -74,8 +75,8 @@ PL_MUST_CHECK enum pl_code store_largest_ids(struct store *store, struct store_l
 /* Loads a study for reading; the file is opened read-only and not locked afterwards. Histograms in it are released by
  * store_release_study. A run may be writing at the same time: what was committed when the reading began is loaded.
  * A study of an older schema version is read as it is: what that version did not hold is 0 or NULL, and
- * study->schema_version says which it was. PL_STORE: not there, not a study, of a version that is not known, damaged (bytes from anywhere are
- * checked), or its run had not begun. */
+ * study->schema_version says which it was. PL_STORE: not there, not a study, of a version that is not known, damaged (bytes
+ * from anywhere are checked), or its run had not begun. */
 PL_MUST_CHECK enum pl_code store_load(const char *path, struct pl_arena *arena, struct study **ret_study,
                                       struct pl_err *err);
 void store_release_study(struct study *study); /* NULL is fine */

@@ -37,4 +37,21 @@ static inline bool wire_has_below(const char *text, size_t count, uint8_t limit)
     return count > 0 && wire_find_below(text, text + count, limit, '\0') < text + count;
 }
 
+/* Whether a name of a header is this one, written in lower case and at least 8 bytes long, as many as the name. The name
+ * has no control characters: with its bit of 0x20 set nothing else becomes a letter or a '-'. */
+static inline bool wire_is_name(const char *name, const char *lower, size_t length)
+{
+    for (size_t at = 0;; at += 8) {
+        uint64_t one, other;
+        if (at + 8 > length)
+            at = length - 8;
+        memcpy(&one, name + at, sizeof one);
+        memcpy(&other, lower + at, sizeof other);
+        if ((one | 0x2020202020202020U) != other)
+            return false;
+        if (at + 8 == length)
+            return true;
+    }
+}
+
 #endif

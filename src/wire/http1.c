@@ -117,17 +117,17 @@ static const char *take_field(const struct http1_field *field, struct facts *fac
     const char *name = field->name;
     switch (field->name_length) {
     case 10:
-        if (strncasecmp(name, "connection", 10) == 0)
+        if (wire_is_name(name, "connection", 10))
             take_connection(field, facts);
         return NULL;
     case 14:
-        return strncasecmp(name, "content-length", 14) == 0 ? take_length(field, facts) : NULL;
+        return wire_is_name(name, "content-length", 14) ? take_length(field, facts) : NULL;
     case 16:
-        if (strncasecmp(name, "content-encoding", 16) == 0)
+        if (wire_is_name(name, "content-encoding", 16))
             take_content_encoding(field, head);
         return NULL;
     case 17:
-        return strncasecmp(name, "transfer-encoding", 17) == 0 ? take_transfer(field, facts, head) : NULL;
+        return wire_is_name(name, "transfer-encoding", 17) ? take_transfer(field, facts, head) : NULL;
     default:
         return NULL;
     }

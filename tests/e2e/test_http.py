@@ -18,7 +18,7 @@ MATRIX = [
     ("/cookies",), ("/echo", "-m", "POST", "--data", "some text"), ("/echo", "-m", "PUT", "--data", ""),
     ("/slow-body",), ("/plain", "--no-keepalive"), ("/eof", "--no-keepalive"), ("/plain", "--http1.0"),
     ("/continue", "-m", "POST", "--data", "x" * 5000, "-H", "Expect: 100-continue"),
-    ("/auth", "-u", "user:pass"), ("/redirect/3", "--follow"), ("/drop-reused/plain",),
+    ("/auth", "--user", "user:pass"), ("/redirect/3", "--follow"), ("/drop-reused/plain",),
 ]
 
 
@@ -490,7 +490,7 @@ def test_a_script_with_captures(place):
         requests = load["scripts"][0]["requests"]
         expect([request["answered"] for request in requests] == [200, 200, 200], requests)
         expect([request["service"]["count"] for request in requests] == [200, 200, 200], requests)
-        expect([request["line"] for request in requests] == [2, 11, 20], requests)
+        expect([request["line"] for request in requests] == [2, 11, 19], requests)
 
 
 def test_checks_that_fail(place):

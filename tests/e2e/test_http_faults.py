@@ -214,10 +214,10 @@ def test_secrets_are_nowhere(place):
         script = place.file("x.hurl", f"GET {server.url('/status/500')}\nAuthorization: Bearer {{{{token}}}}\nCookie: id=hush-cookie\n"
                                       "HTTP 200\n")
         authority = server.authority()
-        for target, options in ((server.url("/reset"), ("-u", "me:hush-password")),
+        for target, options in ((server.url("/reset"), ("--user", "me:hush-password")),
                                 (f"http://me:hush-password@{authority}/reset", ()),
                                 (server.url("/auth"), ("-H", "Authorization: Basic hush-header", "-H", "Cookie: a=hush-cookie")),
-                                (server.url("/auth"), ("-u", "me:hush-password")),
+                                (server.url("/auth"), ("--user", "me:hush-password")),
                                 (script, ("--variable", "token=hush-token"))):
             load = http_load(place, target, "-n", 4, "-c", 1, *options, *outputs, exit=None)
             expect(load.ledger["due"] == 4, load.json)
@@ -232,14 +232,14 @@ def test_secrets_are_nowhere(place):
         expect("Basic bWU6aHVzaC1wYXNzd29yZA==" in sent and "Bearer hush-token" in sent and "Basic hush-header" in sent, sent)
         result = place.run("http", f"http://me:hush-password@{authority}:x/", "-n", "1")
         expect(result.returncode == 2 and "hush" not in result.stdout + result.stderr, result.stderr)
-        result = place.run("http", server.url(), "-u", "hush-password", "-n", "1")
+        result = place.run("http", server.url(), "--user", "hush-password", "-n", "1")
         expect("hush" not in result.stdout + result.stderr, result.stderr)
 
 
 def test_credentials_stay_with_their_host(place):
     """A redirect to another host takes neither user nor Authorization with it."""
     with HttpServer() as first, HttpServer() as second:
-        load = http_load(place, first.url(f"/redirect-to?{second.url()}"), "-n", 10, "-c", 1, "--follow", "-u", "me:word")
+        load = http_load(place, first.url(f"/redirect-to?{second.url()}"), "-n", 10, "-c", 1, "--follow", "--user", "me:word")
         expect(load.ledger["completed"] == 10 == second.counts()["answers"], load.json)
         expect(load["http"]["redirects"] == 10, load["http"])
         expect(len(first.counts()["authorizations"]) == 1 and second.counts()["authorizations"] == {}, second.counts())

@@ -149,13 +149,13 @@ def test_variables_and_feeds(place):
     more = """variables: {word: "random(7, 7)", fixed: "a b"}
 feeds: {users: {file: users.csv}}
 """
-    hurl = "GET /plain?u={{user}}&s={{shop}}&w={{word}}\nX-Fixed: {{fixed}}\nHTTP 200\n"
+    hurl = "GET /none/{{user}}/{{shop}}/{{word}}\nX-Fixed: {{fixed}}\nHTTP 404\n"
     stages = "  - {kind: clients, script: get, clients: 1, operations: 30, iterations: 2}\n"
     with HttpServer() as server:
         server.forget()
         good(place.run("run", plan(place, server.url("/"), stages, more, hurl=hurl)))
         paths = [entry[4] for entry in server.log()]
-    expected = [f"/plain?u={user}&s={shop}&w=7" for user, shop in (("ann", 1), ("bob", 2), ("eve", 3))] * 10
+    expected = [f"/none/{user}/{shop}/7" for user, shop in (("ann", 1), ("bob", 2), ("eve", 3))] * 10
     expect(paths == expected * 2, f"each trial takes the rows from the first one on: {paths[:8]} of {len(paths)}")
 
 
@@ -165,7 +165,7 @@ def test_a_feed_that_is_used_up(place):
     stages = "  - {kind: clients, script: get, clients: 2, operations: 30}\n"
     with HttpServer() as server:
         server.forget()
-        place.run("run", plan(place, server.url("/"), stages, more, hurl="GET /plain?c={{code}}\nHTTP 200\n"))
+        place.run("run", plan(place, server.url("/"), stages, more, hurl="GET /none/{{code}}\nHTTP 404\n"))
         paths = [entry[4] for entry in server.log()]
     expect(len(set(paths)) == len(paths) == 20, f"each code once: {sorted(paths)}")
     books = ledger(study_of(place), 1)
@@ -184,10 +184,10 @@ def test_tenants(place):
     with HttpServer() as server:
         server.forget()
         url = server.url("/t{n}")
-        good(place.run("run", plan(place, server.url("/"), stages, more % url, hurl="GET /plain?t={{tenant}}\nHTTP *\n")))
+        good(place.run("run", plan(place, server.url("/"), stages, more % url, hurl="GET /none/{{tenant}}\nHTTP *\n")))
         paths = [entry[4] for entry in server.log()]
     expect(len(paths) == 400, f"{len(paths)} requests")
-    seen = {re.search(r"t=(\d{3})$", path).group(1) for path in paths}
+    seen = {re.search(r"/none/(\d{3})$", path).group(1) for path in paths}
     expect(len(seen) > 30, f"of 40 tenants only {len(seen)} were ever drawn in 400 operations")
     expect(rows(study_of(place), "SELECT tenant_group, name, tenants, weight_frac FROM tenant_group") == [(0, "", 40, 1.0)],
            "the group of all tenants")

@@ -300,6 +300,8 @@ def test_examples_in_the_docs(place):
                 continue
             for name in re.findall(r"\b(\w+\.sql)\b", block):
                 place.file(name, "SELECT 1;\n")
+            for name in re.findall(r"\b(\w+\.hurl)\b", block):
+                place.file(name, "GET /\n")
             plan = place.file(f"example{count}.yaml", block)
             result = place.run("check", plan)
             expect(result.returncode == 0, f"{document}: {result.stderr}\n{block}")

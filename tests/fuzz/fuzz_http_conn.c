@@ -22,13 +22,20 @@ static struct {
     int origins[2];
 } bench;
 
+static char path[80];
+
+static void path_remove(void)
+{
+    unlink(path);
+}
+
 static void bench_init(void)
 {
-    char path[80];
     snprintf(path, sizeof path, "/tmp/plimsoll-fuzz-%d.sock", (int)getpid());
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     memcpy(address.sun_path, path, strlen(path));
-    unlink(path);
+    path_remove();
+    atexit(path_remove);
     bench.listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (bind(bench.listener, (struct sockaddr *)&address, sizeof address) != 0 || listen(bench.listener, 8) != 0)
         abort();

@@ -518,8 +518,8 @@ static void peer_accept(struct httpserver *server)
 
 static void server_stall(struct httpserver *server)
 {
-    atomic_store(&server->counts.counters[HTTPSERVER_STALL_BEGAN_NS], now_ns());
-    int64_t end_ns = server->stall_at_ns + server->spec.stall_ms * MS;
+    int64_t began_ns = now_ns(), end_ns = began_ns + server->spec.stall_ms * MS;
+    atomic_store(&server->counts.counters[HTTPSERVER_STALL_BEGAN_NS], began_ns);
     struct timespec end = {.tv_sec = end_ns / 1000000000, .tv_nsec = end_ns % 1000000000};
     while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &end, NULL) == EINTR)
         ;

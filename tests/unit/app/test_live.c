@@ -62,8 +62,26 @@ static void test_block(void **state)
     assert_non_null(strstr(text, " 1/2  clients: clients=4  measure\n"));
     assert_non_null(strstr(text, "1:05 left"));
     assert_non_null(strstr(text, "1234/s  p50 250"));
+    assert_non_null(strstr(text, "failed 2  |  subject: 64"));
     assert_non_null(strstr(text, "\r\x1b[3A\x1b[Jsaid\n"));
     assert_null(strstr(strstr(text, "1:05 left") + 1, "1:05 left"));
+    free(text);
+}
+
+/* A server that runs elsewhere: nothing of it is read, and nothing is shown. */
+static void test_nothing_of_the_subject(void **state)
+{
+    (void)state;
+    FILE *out;
+    struct live live = open_live(&out, true);
+    live_trial(&live, "clients", "clients=4", 0, 1);
+    struct live_view view = {
+        .phase = "measure", .has_load = true, .completed_per_s = 1234, .p99_ns = 1500000, .memory_bytes = -1};
+    live_update(&live, &view);
+    fclose(out);
+    assert_non_null(strstr(text, "1234/s"));
+    assert_null(strstr(text, "subject"));
+    assert_null(strstr(text, "cores"));
     free(text);
 }
 
@@ -81,6 +99,6 @@ static void test_control_bytes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_plain), cmocka_unit_test(test_block),
-                                       cmocka_unit_test(test_control_bytes)};
+                                       cmocka_unit_test(test_nothing_of_the_subject), cmocka_unit_test(test_control_bytes)};
     return cmocka_run_group_tests_name("live", tests, NULL, NULL);
 }

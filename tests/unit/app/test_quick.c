@@ -32,6 +32,7 @@ static void test_times_and_counts(void **state)
     assert_int_equal(params->for_ns, 1000000000);
     assert_int_equal(params->warm_up_ns, 200000000);
     assert_int_equal(params->settle_ns, 200000000);
+    assert_int_equal(quick(arena, "think: 1m")->stages[0].params.think_ns, 1000000000);
     assert_int_equal(params->cooldown_ns, 0);
     assert_int_equal(plan->services[0].data_scale, 1);
     assert_ptr_equal(plan->subject, &plan->services[0]);

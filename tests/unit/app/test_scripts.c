@@ -26,6 +26,12 @@ static void test_hurl_files_without_secrets(void **state)
         {"POST /\n[FormParams]\nuser: bob\npassword: x1\n", "POST /\n[FormParams]\nuser: bob\npassword: ***\n"},
         {"GET /\n[Cookies]\nsid: x1\nlang: {{l}}\n[QueryStringParams]\na: b",
          "GET /\n[Cookies]\nsid: ***\nlang: {{l}}\n[QueryStringParams]\na: b"},
+        {"GET /\r\n  [BasicAuth]\r\n\r\n# who\r\n bob: x1\r\nHTTP 200\r\nX: y\r\n",
+         "GET /\r\n  [BasicAuth]\r\n\r\n# who\r\n bob: ***\nHTTP 200\r\nX: y\r\n"},
+        {"GET /\n[Options]\nuser: bob:x1\nvariable: password=x2\nvariable: shop=s\n[Form]\nuser: bob\n",
+         "GET /\n[Options]\nuser: ***\nvariable: ***\nvariable: shop=s\n[Form]\nuser: bob\n"},
+        {"GET /\n[BasicAuth]\nbob: x1\nGET http://h/\nX-Shop: s\n",
+         "GET /\n[BasicAuth]\nbob: ***\nGET http://h/\nX-Shop: s\n"},
         {"GET /\nHTTP 200\n", "GET /\nHTTP 200\n"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {

@@ -123,12 +123,34 @@ static void test_overflow_is_fatal(void **state)
     assert_aborts(overflow_heap);
 }
 
+static char order[8];
+
+static void note(void *what)
+{
+    size_t length = strlen(order);
+    order[length] = *(const char *)what;
+    order[length + 1] = '\0';
+}
+
+static void test_on_free(void **state)
+{
+    (void)state;
+    order[0] = '\0';
+    struct pl_arena *arena = pl_arena_new();
+    char *in_it = pl_strdup(arena, "a"); /* is still there when it is released */
+    pl_arena_on_free(arena, note, in_it);
+    pl_arena_on_free(arena, note, pl_strdup(arena, "b"));
+    assert_string_equal(order, "");
+    pl_arena_free(arena);
+    assert_string_equal(order, "ba");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_allocations_stand_apart), cmocka_unit_test(test_copies),
         cmocka_unit_test(test_grow_keeps_and_doubles),  cmocka_unit_test(test_heap),
-        cmocka_unit_test(test_overflow_is_fatal),
+        cmocka_unit_test(test_overflow_is_fatal),       cmocka_unit_test(test_on_free),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -271,6 +271,16 @@ static void test_write_that_fails_leaves_the_old(void **state)
     assert_int_equal(place_entries(place, false), 1);
 }
 
+static void test_what_writing_would_meet(void **state)
+{
+    struct place *place = *state;
+    assert_int_equal(pl_file_write_errno(place->path), 0);
+    assert_int_equal(pl_file_write_errno("/"), EISDIR);
+    assert_int_equal(pl_file_write_errno("/nowhere/at/all"), ENOENT);
+    assert_int_equal(pl_file_write_errno("a name in the current folder"), 0);
+    assert_int_equal(access("a name in the current folder", F_OK), -1); /* it only looks */
+}
+
 #define file_test(test) cmocka_unit_test_setup_teardown(test, place_setup, place_teardown)
 
 int main(void)
@@ -286,6 +296,7 @@ int main(void)
         file_test(test_write_into_a_pipe),
         file_test(test_write_where_it_cannot),
         file_test(test_write_that_fails_leaves_the_old),
+        file_test(test_what_writing_would_meet),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

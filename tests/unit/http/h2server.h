@@ -5,12 +5,14 @@
  *   /refuse                       each second one is refused before it is begun
  *   /reset                        reset with INTERNAL_ERROR
  *   /goaway                       answered, then the connection goes away
+ *   /continue  /unwanted          100 before the body is read; 417 in place of it
  *   /hole                         no answer
  *   /drop                         the connection is closed */
 #ifndef PL_TESTS_UNIT_HTTP_H2SERVER_H
 #define PL_TESTS_UNIT_HTTP_H2SERVER_H
 
 #include <arpa/inet.h>
+#include <netinet/tcp.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -132,10 +134,21 @@ static inline int h2server_on_frame(nghttp2_session *session, const nghttp2_fram
     struct h2server_conn *conn = context;
     if (frame->hd.type == NGHTTP2_RST_STREAM)
         conn->server->resets++;
-    if ((frame->hd.flags & NGHTTP2_FLAG_END_STREAM) == 0)
-        return 0;
     struct h2server_stream *stream = nghttp2_session_get_stream_user_data(session, frame->hd.stream_id);
     if (stream == NULL)
+        return 0;
+    if ((frame->hd.flags & NGHTTP2_FLAG_END_STREAM) == 0) {
+        nghttp2_nv go_on = {(uint8_t *)(uintptr_t) ":status", (uint8_t *)(uintptr_t) "100", 7, 3, 0};
+        if (frame->hd.type == NGHTTP2_HEADERS && strcmp(stream->path, "/continue") == 0)
+            nghttp2_submit_headers(session, NGHTTP2_FLAG_NONE, frame->hd.stream_id, NULL, &go_on, 1, NULL);
+        if (frame->hd.type == NGHTTP2_HEADERS && strcmp(stream->path, "/unwanted") == 0) {
+            conn->server->requests++;
+            memcpy(stream->path, "/status/417", 12);
+            h2server_answer(session, conn, frame->hd.stream_id, stream);
+        }
+        return 0;
+    }
+    if (strncmp(stream->path, "/status/417", 11) == 0)
         return 0;
     long number = ++conn->server->requests;
     if (strcmp(stream->path, "/drop") == 0)
@@ -239,7 +252,8 @@ static inline void *h2server_run(void *argument)
             return NULL;
         struct h2server_start_args *args = malloc(sizeof *args);
         *args = (struct h2server_start_args){server, fd};
-        int index = server->conn_count;
+        int index = server->conn_count, on = 1;
+        setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
         server->fds[index] = fd;
         pthread_create(&server->conns[index], NULL, h2server_conn_run, args);
         server->conn_count++;

@@ -68,6 +68,27 @@ static void test_until(void **state)
     fetcher_free(none);
 }
 
+/* A body that never pauses does not keep a wait beyond its time, nor does it take memory. */
+static void test_until_while_busy(void **state)
+{
+    (void)state;
+    struct httpserver *server = httpserver_start(&(struct httpserver_spec){0});
+    struct fetcher *one = fetcher_new(&(struct http_spec){.clients = 1});
+    struct http_request request = request_of(origin_of(one, server), "GET", "/big/2000000000");
+    request.keeps_body = false;
+    http_submit(one->engine, 0, &request);
+    for (int i = 0; i < 1000 && (i < 2 || one->stats.received_bytes == 0); i++) {
+        int64_t until_ns = pl_clock_ns() + 20 * PL_NS_PER_MS;
+        assert_int_equal(http_wait(one->engine, until_ns, 1, fetcher_on_end, one), 0);
+        assert_true(pl_clock_ns() >= until_ns);
+    }
+    assert_true(one->stats.received_bytes > 0);
+    http_forget(one->engine, 0);
+    assert_answered(fetch(one, 0, request.origin, "GET", "/plain"), 200);
+    fetcher_free(one);
+    httpserver_stop(server);
+}
+
 /* A thousand connections: what we count is what the server counts. */
 static void test_thousand(void **state)
 {
@@ -133,9 +154,8 @@ static void test_everything_once(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_refused_specs),   cmocka_unit_test(test_most),
-        cmocka_unit_test(test_until),           cmocka_unit_test(test_thousand),
-        cmocka_unit_test(test_everything_once),
+        cmocka_unit_test(test_refused_specs),    cmocka_unit_test(test_most),     cmocka_unit_test(test_until),
+        cmocka_unit_test(test_until_while_busy), cmocka_unit_test(test_thousand), cmocka_unit_test(test_everything_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

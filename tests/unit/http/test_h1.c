@@ -1,6 +1,8 @@
 /* HTTP/1.1 against a server that does everything, right and wrong. */
 #include "fetch.h"
 
+#include "http/http_int.h"
+
 static struct httpserver *server;
 static struct fetcher *one;
 static int origin;
@@ -11,6 +13,15 @@ static int begin(void **state)
     server = httpserver_start(&(struct httpserver_spec){0});
     one = fetcher_new(&(struct http_spec){.clients = 8});
     origin = origin_of(one, server);
+    return 0;
+}
+
+/* Some containers have no io_uring. */
+static int begin_without_ring(void **state)
+{
+    begin(state);
+    wire_ring_release(&one->engine->ring);
+    assert_string_equal(http_engine_loop(one->engine), "epoll");
     return 0;
 }
 
@@ -230,6 +241,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_plain, begin, end),
         cmocka_unit_test_setup_teardown(test_framing, begin, end),
+        cmocka_unit_test_setup_teardown(test_framing, begin_without_ring, end),
+        cmocka_unit_test_setup_teardown(test_retry, begin_without_ring, end),
         cmocka_unit_test_setup_teardown(test_bodies_equal, begin, end),
         cmocka_unit_test_setup_teardown(test_not_kept, begin, end),
         cmocka_unit_test_setup_teardown(test_leftover, begin, end),

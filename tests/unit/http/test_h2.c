@@ -125,6 +125,46 @@ static void test_goaway(void **state)
     fetcher_free(many);
 }
 
+/* The same where requests wait in the session for their streams. */
+static void test_goaway_queued(void **state)
+{
+    (void)state;
+    struct h2server *strict = h2server_start(2, NULL, NULL);
+    struct fetcher *many = fetcher_new(&(struct http_spec){.clients = 20, .http2 = true});
+    struct http_request request =
+        request_of(http_origin(many->engine, false, slice("127.0.0.1"), strict->port), "POST", "/goaway");
+    fetch_many(many, 20, 100, &request);
+    for (int i = 0; i < 20; i++)
+        assert_answered(&many->got[i], 200);
+    assert_int_equal(many->stats.answers, 100);
+    assert_true(many->stats.requests >= 100 && many->stats.requests <= 100 + many->stats.retries);
+    fetcher_free(many);
+    h2server_stop(strict);
+}
+
+static void test_continue(void **state)
+{
+    (void)state;
+    struct fetcher *one = fetcher_new(&(struct http_spec){.clients = 1, .http2 = true});
+    struct http_request request = request_of(there(one), "POST", "/continue");
+    request.has_body = request.expects_continue = true;
+    request.body = slice("0123456789");
+    const struct fetched *got = fetch_request(one, 0, &request);
+    assert_answered(got, 200);
+    assert_int_equal(got->interim_count, 1);
+    assert_int_equal(server->body_bytes, 10);
+    request.target = slice("/unwanted");
+    assert_answered(fetch_request(one, 0, &request), 417);
+    assert_int_equal(server->body_bytes, 10);
+    request.target = slice("/echo"); /* it does not say: the body goes after a second */
+    assert_answered(fetch_request(one, 0, &request), 200);
+    assert_int_equal(server->body_bytes, 20);
+    assert_int_equal(one->stats.continues, 3);
+    assert_int_equal(one->stats.continue_wait.total, 3);
+    assert_int_equal(one->stats.connections_opened, 1);
+    fetcher_free(one);
+}
+
 static void test_faults(void **state)
 {
     (void)state;
@@ -215,6 +255,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_refused, begin, end),
         cmocka_unit_test_setup_teardown(test_goaway, begin, end),
         cmocka_unit_test_setup_teardown(test_faults, begin, end),
+        cmocka_unit_test_setup_teardown(test_continue, begin, end),
+        cmocka_unit_test(test_goaway_queued),
         cmocka_unit_test(test_not_h2),
         cmocka_unit_test(test_tls),
     };

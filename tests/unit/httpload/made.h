@@ -45,11 +45,8 @@ MADE_UNUSED static const struct program *made_program(struct pl_arena *arena, co
     for (size_t i = 0; i < count; i++)
         steps[i + 1] = (struct step){
             .kind = STEP_HTTP, .io_index = (int)i, .number = (int)i, .line = 3 * (int)i + 1, .text = texts[i]};
-    *program = (struct program){.name = name,
-                                .steps = steps,
-                                .step_count = count + 1,
-                                .io_step_count = count,
-                                .command_count = count};
+    *program = (struct program){
+        .name = name, .steps = steps, .step_count = count + 1, .io_step_count = count, .command_count = count};
     return program;
 }
 
@@ -60,8 +57,8 @@ MADE_UNUSED static int made_setup(void **state)
     static const char *const texts[] = {"GET http://127.0.0.1:8080/", NULL};
     made->arena = pl_arena_new();
     struct httpload_script *scripts = pl_alloc(made->arena, 2, sizeof *scripts);
-    scripts[0] = (struct httpload_script){
-        .title = texts[0], .weight = 1, .program = made_program(made->arena, "url", texts)};
+    scripts[0] =
+        (struct httpload_script){.title = texts[0], .weight = 1, .program = made_program(made->arena, "url", texts)};
     made->options = (struct httpload_options){.url = "http://127.0.0.1:8080/",
                                               .method = "GET",
                                               .scripts = scripts,
@@ -216,7 +213,7 @@ MADE_UNUSED static void made_two_files(struct made *made)
 {
     static const char *const first[] = {"POST http://127.0.0.1:8080/login", "GET http://127.0.0.1:8080/orders?id={{id}}",
                                         NULL},
-                            *const second[] = {"GET http://127.0.0.1:8080/\x1b[31mred", NULL};
+                             *const second[] = {"GET http://127.0.0.1:8080/\x1b[31mred", NULL};
     made->options.url = made->options.method = NULL;
     made->options.script_count = 2;
     made->options.scripts[0] = (struct httpload_script){

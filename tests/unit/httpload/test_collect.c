@@ -7,11 +7,20 @@ static void test_sums(void **state)
     made_two_files(made);
     made_tenants(made);
     made_begin(made, 50);
-    made_add(made, (struct made_slice){.script = 0, .group = 1, .ledger = {.due = 10, .completed = 8, .failed = 2}, .low_ns = MS, .high_ns = MS});
-    made_add(made, (struct made_slice){.script = 1, .group = 0, .ledger = {.due = 5, .completed = 2, .expired = 2, .unfinished = 1},
-                                       .low_ns = 2 * MS, .high_ns = 2 * MS, .censored_ns = SECOND});
-    made_add(made, (struct made_slice){.script = 1, .group = 0, .during = PHASE_DRAIN, .ledger = {.completed = 4}, .low_ns = MS, .high_ns = MS});
-    made_add(made, (struct made_slice){.due_in = PHASE_WARM_UP, .during = PHASE_MEASURE, .ledger = {.due = 7, .completed = 7}});
+    made_add(made,
+             (struct made_slice){
+                 .script = 0, .group = 1, .ledger = {.due = 10, .completed = 8, .failed = 2}, .low_ns = MS, .high_ns = MS});
+    made_add(made, (struct made_slice){.script = 1,
+                                       .group = 0,
+                                       .ledger = {.due = 5, .completed = 2, .expired = 2, .unfinished = 1},
+                                       .low_ns = 2 * MS,
+                                       .high_ns = 2 * MS,
+                                       .censored_ns = SECOND});
+    made_add(made,
+             (struct made_slice){
+                 .script = 1, .group = 0, .during = PHASE_DRAIN, .ledger = {.completed = 4}, .low_ns = MS, .high_ns = MS});
+    made_add(made,
+             (struct made_slice){.due_in = PHASE_WARM_UP, .during = PHASE_MEASURE, .ledger = {.due = 7, .completed = 7}});
     made_add_step(made, 0, 1, 8, 2, MS);
     const struct httpload_total *total = &made->total;
     assert_int_equal(total->whole.ledger.due, 15);
@@ -35,7 +44,9 @@ static void test_latency(void **state)
 {
     struct made *made = *state;
     made_begin(made, 50);
-    made_add(made, (struct made_slice){.ledger = {.due = 100, .completed = 96, .expired = 4}, .low_ns = MS, .high_ns = MS,
+    made_add(made, (struct made_slice){.ledger = {.due = 100, .completed = 96, .expired = 4},
+                                       .low_ns = MS,
+                                       .high_ns = MS,
                                        .censored_ns = 30 * SECOND});
     const struct httpload_latency latency = httpload_latency_of(&made->total.whole.response, &made->total.whole.censored);
     assert_int_equal(latency.count, 100);
@@ -70,8 +81,8 @@ static void test_faults(void **state)
 static void test_exit_order(void **state)
 {
     (void)state;
-    static const enum httpload_exit order[] = {HTTPLOAD_INTERRUPTED, HTTPLOAD_WRONG, HTTPLOAD_MISSED, HTTPLOAD_NO_DATA,
-                                               HTTPLOAD_FAILED, HTTPLOAD_GOOD};
+    static const enum httpload_exit order[] = {HTTPLOAD_INTERRUPTED, HTTPLOAD_WRONG,  HTTPLOAD_MISSED,
+                                               HTTPLOAD_NO_DATA,     HTTPLOAD_FAILED, HTTPLOAD_GOOD};
     for (size_t a = 0; a < 6; a++)
         for (size_t b = 0; b < 6; b++)
             assert_int_equal(httpload_exit_worse(order[a], order[b]), order[a < b ? a : b]);
@@ -89,7 +100,8 @@ static void test_exit_codes(void **state)
 {
     struct made *made = *state;
     const struct ledger good = {.due = 10, .completed = 10}, failed = {.due = 10, .completed = 9, .failed = 1},
-                        expired = {.due = 10, .completed = 9, .expired = 1}, open = {.due = 10, .completed = 9, .unfinished = 1},
+                        expired = {.due = 10, .completed = 9, .expired = 1},
+                        open = {.due = 10, .completed = 9, .unfinished = 1},
                         backlog = {.due = 10, .completed = 9, .unfinished = 1, .never_started = 1}, nothing = {.due = 0},
                         skipped = {.due = 10, .completed = 9, .skipped = 1};
     assert_int_equal(exit_of(made, good), HTTPLOAD_GOOD);

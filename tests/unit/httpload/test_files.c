@@ -126,7 +126,12 @@ static void test_log(void **state)
     struct httpload_log *log = NULL;
     struct pl_err err = {0};
     const struct operation operations[] = {
-        {.due_ns = START, .sent_ns = START + US, .done_ns = START + MS, .number = 1, .client = 7, .end = OPERATION_COMPLETED},
+        {.due_ns = START,
+         .sent_ns = START + US,
+         .done_ns = START + MS,
+         .number = 1,
+         .client = 7,
+         .end = OPERATION_COMPLETED},
         {.due_ns = START + 5, .done_ns = START + MS, .number = 2, .client = 7, .script = 1, .end = OPERATION_SKIPPED},
         {.due_ns = START, .sent_ns = START, .done_ns = START + SECOND, .number = 1, .client = 8, .end = OPERATION_EXPIRED},
         {.due_ns = START, .sent_ns = START, .done_ns = START + 2, .number = 1, .retries = 2, .end = OPERATION_FAILED}};

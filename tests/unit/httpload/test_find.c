@@ -17,7 +17,7 @@ static enum pl_code scripted_try(void *context, double rate_per_s, struct httplo
     struct scripted *scripted = context;
     if (++scripted->count == scripted->fails_at)
         return pl_err_set(err, PL_SERVICE, "it broke");
-    ret_trial->verdict = scripted->no_data                         ? SEARCH_NO_DATA
+    ret_trial->verdict = scripted->no_data                        ? SEARCH_NO_DATA
                          : rate_per_s <= scripted->capacity_per_s ? SEARCH_PASS
                                                                   : SEARCH_FAIL;
     ret_trial->mark = scripted->no_data ? "late" : NULL;
@@ -92,8 +92,7 @@ static enum search_verdict verdict_of(struct made *made, const char *objective, 
     httpload_total_release(&made->total);
     MUST(objective_parse(objective, made->arena, &made->options.find, &err), err);
     made_begin(made, 100);
-    made_add(made, (struct made_slice){
-                       .ledger = ledger, .low_ns = 10 * MS, .high_ns = 10 * MS, .censored_ns = 40 * MS});
+    made_add(made, (struct made_slice){.ledger = ledger, .low_ns = 10 * MS, .high_ns = 10 * MS, .censored_ns = 40 * MS});
     made->total.mark = mark;
     struct httpload_trial trial = httpload_find_trial(&made->total);
     assert_int_equal(trial.due, ledger.due);
@@ -241,7 +240,8 @@ static void test_dip(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        MADE_TEST(test_loop), MADE_TEST(test_spec), MADE_TEST(test_verdicts), MADE_TEST(test_simulated), MADE_TEST(test_dip),
+        MADE_TEST(test_loop),      MADE_TEST(test_spec), MADE_TEST(test_verdicts),
+        MADE_TEST(test_simulated), MADE_TEST(test_dip),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,12 +5,8 @@
 
 static void look(struct httpload_live *live, double at_s, int64_t completed, enum phase phase)
 {
-    const struct load_glance glance = {.phase = phase,
-                                       .completed_per_s = 123.4,
-                                       .p50_ns = 2 * MS,
-                                       .p99_ns = 30 * MS,
-                                       .completed = completed,
-                                       .failed = 3};
+    const struct load_glance glance = {
+        .phase = phase, .completed_per_s = 123.4, .p50_ns = 2 * MS, .p99_ns = 30 * MS, .completed = completed, .failed = 3};
     httpload_live_look(live, &glance, START + (int64_t)(at_s * 1e9));
 }
 
@@ -50,7 +46,7 @@ static void test_terminal(void **state)
     fclose(out);
     assert_null(strchr(text, '\n'));
     assert_int_equal(text[0], '\r');
-    assert_int_equal(text[length - 1], '\r'); /* and it was taken off again */
+    assert_int_equal(text[length - 1], '\r');             /* and it was taken off again */
     assert_non_null(strstr(text, "failed 3         \r")); /* over what was longer */
     free(text);
     httpload_live_begin(&live, NULL, false, START);

@@ -62,8 +62,7 @@ static const struct {
     /* what is to be loaded */
     {"", SAYS "what is to be loaded is missing: a URL (http://HOST/PATH) or Hurl files (FILE.hurl)\n"},
     {"-c 5", SAYS "what is to be loaded is missing: a URL (http://HOST/PATH) or Hurl files (FILE.hurl)\n"},
-    {"http://h/ http://i/",
-     SAYS "one URL can be loaded, and two are given; several requests are written in Hurl files\n"},
+    {"http://h/ http://i/", SAYS "one URL can be loaded, and two are given; several requests are written in Hurl files\n"},
     {"http://h/ a.hurl", SAYS "a URL and Hurl files do not go together; --base-url completes the URLs of files\n"},
     {"a.hurl http://h/", SAYS "a URL and Hurl files do not go together; --base-url completes the URLs of files\n"},
     {"localhost:8080/x", SAYS "\"localhost:8080/x\" is neither a URL nor a Hurl file (FILE.hurl); did you mean "
@@ -97,8 +96,7 @@ static const struct {
     {"-c 0" U, SAYS "-c/--connections must be a number from 1 to 100000, not 0\n"},
     {"-c -1" U, SAYS "-c/--connections must be a number from 1 to 100000, not -1\n"},
     {"-c 100001" U, SAYS "-c/--connections must be a number from 1 to 100000, not 100001\n"},
-    {"-c 99999999999999999999" U,
-     SAYS "-c/--connections must be a number from 1 to 100000, not 99999999999999999999\n"},
+    {"-c 99999999999999999999" U, SAYS "-c/--connections must be a number from 1 to 100000, not 99999999999999999999\n"},
     {"-c 5x" U, SAYS "-c/--connections: \"5x\" is no whole number\n"},
     {"-c ''" U, SAYS "-c/--connections: \"\" is no whole number\n"},
     {"--clients=1.5" U, SAYS "--clients: \"1.5\" is no whole number\n"},
@@ -139,11 +137,9 @@ static const struct {
      SAYS "--session: \"0\" is no number of operations from 1 to 1e9; \":geometric\" may follow it\n"},
     {"--session x -R 1/s" U,
      SAYS "--session: \"x\" is no number of operations from 1 to 1e9; \":geometric\" may follow it\n"},
-    {"--session 1.5 -R 1/s" U,
-     SAYS "--session: 1.5 operations cannot be carried out; as a mean they can: 1.5:geometric\n"},
+    {"--session 1.5 -R 1/s" U, SAYS "--session: 1.5 operations cannot be carried out; as a mean they can: 1.5:geometric\n"},
     {"--session 3" U, SAYS "--session needs a rate at which users arrive: -R 2/s\n"},
-    {"--session 3 -R 2/s -n 100" U,
-     SAYS "--session and -n: users who arrive have their own number of operations\n"},
+    {"--session 3 -R 2/s -n 100" U, SAYS "--session and -n: users who arrive have their own number of operations\n"},
     {"--think 1s -R 2/s" U, SAYS "--think and a rate: the rate says when operations begin; users who think between theirs "
                                  "are --session N\n"},
     /* the request */
@@ -164,23 +160,19 @@ static const struct {
     {"--key x" U, SAYS "--key needs --cert\n"},
     {"--cacert ''" U, SAYS "--cacert needs the name of a file\n"},
     {"--unix-socket s --source 127.0.0.1" U, SAYS "--unix-socket and --source: a socket has no addresses\n"},
-    {"--unix-socket s --connect-to a:1:b:2" U,
-     SAYS "--unix-socket and --connect-to: all connections go to the socket\n"},
-    {"--connect-to a:1:b" U,
-     SAYS "--connect-to is HOST:PORT:ADDRESS:PORT (an IPv6 address in brackets), not \"a:1:b\"\n"},
+    {"--unix-socket s --connect-to a:1:b:2" U, SAYS "--unix-socket and --connect-to: all connections go to the socket\n"},
+    {"--connect-to a:1:b" U, SAYS "--connect-to is HOST:PORT:ADDRESS:PORT (an IPv6 address in brackets), not \"a:1:b\"\n"},
     {"--connect-to a:1:::1:2" U,
      SAYS "--connect-to is HOST:PORT:ADDRESS:PORT (an IPv6 address in brackets), not \"a:1:::1:2\"\n"},
     {"--source eth0" U, SAYS "--source: \"eth0\" is no IP address: 192.0.2.7 or 2001:db8::7\n"},
     /* data */
     {"--variable x" U, SAYS "--variable is NAME=VALUE, and \"=\" is missing in \"x\"\n"},
-    {"--variable 1x=2" U,
-     SAYS "--variable: \"1x\" is no name of a variable: letters, digits and _, no digit first\n"},
+    {"--variable 1x=2" U, SAYS "--variable: \"1x\" is no name of a variable: letters, digits and _, no digit first\n"},
     {"--variable =2" U, SAYS "--variable: \"\" is no name of a variable: letters, digits and _, no digit first\n"},
     {"--tenants 0 --tenant host=x" U, SAYS "--tenants must be a number from 1 to 5000000, not 0\n"},
     {"--tenants 10" U, SAYS "--tenants N needs a --tenant for each column: --tenant 'host=t{n}.example'\n"},
     {"--tenant host=x" U, SAYS "--tenant needs --tenants N\n"},
-    {"--tenants t.csv --tenant host=x" U,
-     SAYS "--tenant makes the columns of --tenants N; a file has its own\n"},
+    {"--tenants t.csv --tenant host=x" U, SAYS "--tenant makes the columns of --tenants N; a file has its own\n"},
     {"--tenants 5 --tenants 6" U, SAYS "--tenants was given twice: tenants are one file, or one number\n"},
     {"--tenants 5 --tenant pass" U, SAYS "--tenant is COLUMN=PATTERN: 'host=t{n}.example'\n"},
     /* how much, and the search */
@@ -188,8 +180,7 @@ static const struct {
     {"-n 5 --warm-up 1s" U, SAYS "-n and --warm-up: a number of operations has no warm-up\n"},
     {"-n 5 --find-max 'p99<1s'" U, SAYS "-n and --find-max: trials last as long as --step-duration says\n"},
     {"-d 5s --find-max 'p99<1s'" U, SAYS "-d and --find-max: trials last as long as --step-duration says\n"},
-    {"-n 105 -c 10 -R 5/s" U,
-     SAYS "-n 105 with a rate must be a multiple of the 10 clients (-c): 100 would be\n"},
+    {"-n 105 -c 10 -R 5/s" U, SAYS "-n 105 with a rate must be a multiple of the 10 clients (-c): 100 would be\n"},
     {"-n 5 -c 10 -R 5/s" U, SAYS "-n 5 with a rate must be a multiple of the 10 clients (-c): 10 would be\n"},
     {"--constant" U, SAYS "--constant needs a rate: -R 200/s\n"},
     {"--step-duration 5s" U, SAYS "--step-duration belongs to --find-max\n"},
@@ -201,8 +192,9 @@ static const struct {
     {"--find-max 'p99<1s' --hlog x" U, SAYS "--hlog is of one run, and --find-max makes many\n"},
     {"--find-max 'p99<1s' --log x" U, SAYS "--log is of one run, and --find-max makes many\n"},
     {"--find-max 'q99<1s'" U, SAYS "--find-max: objective \"q99<1s\": \"q99\" is no measure\nq99<1s\n^ " MEASURES "\n"},
-    {"--fail-if 'p99>'" U, SAYS "--fail-if: objective \"p99>\": a limit is missing\np99>\n    ^ what it is compared with is "
-                                "missing here\n"},
+    {"--fail-if 'p99>'" U,
+     SAYS "--fail-if: objective \"p99>\": a limit is missing\np99>\n    ^ what it is compared with is "
+          "missing here\n"},
     {"--threshold 'p99 50'" U,
      SAYS "--threshold: objective \"p99 50\": a relation is missing\np99 50\n    ^ <, <=, > or >= is right here\n"},
     /* files */
@@ -228,8 +220,12 @@ static void test_refused(void **state)
 static void test_wrong_urls(void **state)
 {
     struct fixture *fixture = *state;
-    static const char *const lines[] = {"http://", "http:///x", "http://h:99999/", "http://user:hunter2@/",
-                                        "http://user:hunter2@h:x/", "a.hurl --base-url user:hunter2@h"};
+    static const char *const lines[] = {"http://",
+                                        "http:///x",
+                                        "http://h:99999/",
+                                        "http://user:hunter2@/",
+                                        "http://user:hunter2@h:x/",
+                                        "a.hurl --base-url user:hunter2@h"};
     for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
         assert_false(parse(fixture, lines[i]));
         assert_int_equal(fixture->exit_code, 2);
@@ -259,10 +255,12 @@ static void test_defaults(void **state)
 
 static void test_how_it_is_written(void **state)
 {
-    static const char *const lines[] = {
-        "-c5 -R200/s -d20s http://h/",          "http://h/ -c 5 -R 200/s -d 20s",
-        "-c=5 -R=200/s -d=20s http://h/",       "--connections=5 --rate=200/s --duration=20s http://h/",
-        "--clients 5 --rate 200/s --duration 20s -- http://h/", "-R 12000/min -c 5 -d 0.02s -d 20s http://h/"};
+    static const char *const lines[] = {"-c5 -R200/s -d20s http://h/",
+                                        "http://h/ -c 5 -R 200/s -d 20s",
+                                        "-c=5 -R=200/s -d=20s http://h/",
+                                        "--connections=5 --rate=200/s --duration=20s http://h/",
+                                        "--clients 5 --rate 200/s --duration 20s -- http://h/",
+                                        "-R 12000/min -c 5 -d 0.02s -d 20s http://h/"};
     for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
         const struct httpload_options *options = good(*state, lines[i]);
         assert_int_equal(options->clients, 5);
@@ -357,7 +355,8 @@ static void test_feed_orders(void **state)
 
 static void test_users(void **state)
 {
-    const struct httpload_options *options = good(*state, "-R 2/s --session 2.5:geometric --think 3s:exponential http://h/");
+    const struct httpload_options *options =
+        good(*state, "-R 2/s --session 2.5:geometric --think 3s:exponential http://h/");
     assert_true(options->session_geometric && options->think_exponential);
     assert_close(options->session_operations, 2.5, 0, 0);
     assert_int_equal(options->think_ns, 3 * PL_NS_PER_S);
@@ -429,11 +428,20 @@ static void test_what_only_prints(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_refused),     TEST(test_wrong_urls),        TEST(test_defaults),
-        TEST(test_body),        TEST(test_how_it_is_written), TEST(test_files_and_weights),
-        TEST(test_lists),       TEST(test_user_in_the_url),   TEST(test_feed_orders),
-        TEST(test_users),       TEST(test_json),              TEST(test_search),
-        TEST(test_objectives),  TEST(test_what_only_prints),
+        TEST(test_refused),
+        TEST(test_wrong_urls),
+        TEST(test_defaults),
+        TEST(test_body),
+        TEST(test_how_it_is_written),
+        TEST(test_files_and_weights),
+        TEST(test_lists),
+        TEST(test_user_in_the_url),
+        TEST(test_feed_orders),
+        TEST(test_users),
+        TEST(test_json),
+        TEST(test_search),
+        TEST(test_objectives),
+        TEST(test_what_only_prints),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

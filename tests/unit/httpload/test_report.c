@@ -38,7 +38,8 @@ static void test_plain(void **state)
     made_add(made, (struct made_slice){.ledger = {.due = 1000, .completed = 1000}, .low_ns = MS, .high_ns = 3 * MS});
     made_add(made, (struct made_slice){
                        .ledger = {.due = 3, .completed = 3}, .during = PHASE_DRAIN, .low_ns = MS, .high_ns = 3 * MS});
-    made_add(made, (struct made_slice){.due_in = PHASE_WARM_UP, .during = PHASE_WARM_UP, .ledger = {.due = 99, .completed = 99}});
+    made_add(made,
+             (struct made_slice){.due_in = PHASE_WARM_UP, .during = PHASE_WARM_UP, .ledger = {.due = 99, .completed = 99}});
     made_stats(made, 1003);
     compare(made, "plain", NULL);
 }
@@ -100,7 +101,8 @@ static void test_black_hole(void **state)
     struct made *made = *state;
     made_objective(made, false, "p99<50ms");
     made_begin(made, 100);
-    made_add(made, (struct made_slice){.ledger = {.due = 1000, .expired = 900, .unfinished = 100}, .censored_ns = 2 * SECOND});
+    made_add(made,
+             (struct made_slice){.ledger = {.due = 1000, .expired = 900, .unfinished = 100}, .censored_ns = 2 * SECOND});
     made->http.measured.requests = 1000;
     made_fault(made, PHASE_MEASURE, "head:EXPIRED", 900, 2 * SECOND, "no answer after 2 s");
     compare(made, "black-hole", NULL);
@@ -111,8 +113,9 @@ static void test_mix(void **state)
     struct made *made = *state;
     made_two_files(made);
     made_begin(made, 0);
-    made_add(made, (struct made_slice){
-                       .script = 0, .ledger = {.due = 300, .completed = 299, .failed = 1}, .low_ns = MS, .high_ns = 3 * MS});
+    made_add(made,
+             (struct made_slice){
+                 .script = 0, .ledger = {.due = 300, .completed = 299, .failed = 1}, .low_ns = MS, .high_ns = 3 * MS});
     made_add(made, (struct made_slice){
                        .script = 1, .ledger = {.due = 100, .completed = 100}, .low_ns = 5 * MS, .high_ns = 7 * MS});
     made_add_step(made, 0, 0, 300, 0, MS);
@@ -127,8 +130,8 @@ static void test_tenants(void **state)
     struct made *made = *state;
     made_tenants(made);
     made_begin(made, 0);
-    made_add(made, (struct made_slice){
-                       .group = 0, .ledger = {.due = 75, .completed = 75}, .low_ns = MS, .high_ns = 3 * MS});
+    made_add(made,
+             (struct made_slice){.group = 0, .ledger = {.due = 75, .completed = 75}, .low_ns = MS, .high_ns = 3 * MS});
     made_add(made, (struct made_slice){.group = 1,
                                        .ledger = {.due = 25, .completed = 23, .failed = 1, .expired = 1},
                                        .low_ns = MS,
@@ -136,6 +139,18 @@ static void test_tenants(void **state)
                                        .censored_ns = 30 * SECOND});
     made_stats(made, 98);
     compare(made, "tenants", NULL);
+}
+
+static void test_users(void **state)
+{
+    struct made *made = *state;
+    made->options.rate_per_s = 20;
+    made->options.session_operations = 2.5;
+    made->options.session_geometric = true;
+    made_begin(made, 20);
+    made_add(made, (struct made_slice){.ledger = {.due = 500, .completed = 500}, .low_ns = MS, .high_ns = 3 * MS});
+    made_stats(made, 500);
+    compare(made, "users", NULL);
 }
 
 static void test_nothing(void **state)
@@ -179,19 +194,19 @@ static void test_search(void **state)
     trial.response.ns[4] = 5 * SECOND;
     trial.response.at_least[4] = true;
     struct httpload_find find = {.trials = &trial, .trial_count = 1};
-    find.search = (struct search){.points = {{800, 2, 1}, {820, 0, 2}},
-                                  .point_count = 2,
-                                  .end = SEARCH_FOUND,
-                                  .last_pass = 800,
-                                  .first_fail = 820};
+    find.search = (struct search){
+        .points = {{800, 2, 1}, {820, 0, 2}}, .point_count = 2, .end = SEARCH_FOUND, .last_pass = 800, .first_fail = 820};
     compare(made, "search", &find);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        MADE_TEST(test_plain),   MADE_TEST(test_rate_with_everything), MADE_TEST(test_black_hole), MADE_TEST(test_mix),
-        MADE_TEST(test_tenants), MADE_TEST(test_nothing),              MADE_TEST(test_interrupted), MADE_TEST(test_search),
+        MADE_TEST(test_plain),      MADE_TEST(test_rate_with_everything),
+        MADE_TEST(test_black_hole), MADE_TEST(test_mix),
+        MADE_TEST(test_tenants),    MADE_TEST(test_nothing),
+        MADE_TEST(test_users),      MADE_TEST(test_interrupted),
+        MADE_TEST(test_search),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

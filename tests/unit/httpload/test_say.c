@@ -16,7 +16,11 @@ static void test_clean(void **state)
         {"a\r\nb", "a\\x0d\\x0ab", 100, false},
         {"a\r\nb\n", "a\\x0d\nb\n", 100, true},
         {"\xff\xfe\xc3", "\\xff\\xfe\\xc3", 100, false},
-        {"\xc2\x9b" "31m", "\\xc2\\x9b" "31m", 100, false}, /* a control character of eight bits */
+        {"\xc2\x9b"
+         "31m",
+         "\\xc2\\x9b"
+         "31m",
+         100, false}, /* a control character of eight bits */
         {"abcdef", "abc...", 3, false},
         {"ab\xc3\xa4", "ab...", 3, false},
         {"abc", "abc", 3, false},

@@ -119,8 +119,13 @@ static void test_need(void **state)
 static void test_destinations(void **state)
 {
     struct made *made = *state;
-    static const char *const texts[] = {"GET http://a/x", "GET http://b:81/y", "POST http://a/z?q=http://c", "GET {{base}}/x",
-                                        "GET http://{{host}}/x", "GET /path", NULL};
+    static const char *const texts[] = {"GET http://a/x",
+                                        "GET http://b:81/y",
+                                        "POST http://a/z?q=http://c",
+                                        "GET {{base}}/x",
+                                        "GET http://{{host}}/x",
+                                        "GET /path",
+                                        NULL};
     made->options.scripts[0].program = made_program(made->arena, "many", texts);
     assert_int_equal(httpload_need(&made->options).destinations, 2);
     made->options.base_url = "https://d/";

@@ -131,7 +131,7 @@ static const struct bad_file {
     {"GET /x\n[Options]\noutput: x.json\n", PL_INPUT, 3, 1,
      "the option \"output\" is not supported: responses are not written to files", "output: x.json\n^ error found here"},
     {"GET /x\n[Options]\ncert: a.pem\n", PL_INPUT, 3, 1,
-     "the option \"cert\" is not supported: client certificates are not used", "cert: a.pem\n^ error found here"},
+     "the option \"cert\" is not supported: it belongs to the whole load: --cert", "cert: a.pem\n^ error found here"},
     {"GET /x\n[Options]\nlocation: yes\n", PL_INPUT, 3, 11, "true or false should stand here",
      "location: yes\n          ^ error found here"},
     {"GET /x\n[Options]\nlocation: {{flag}}\n", PL_INPUT, 3, 11,

@@ -127,8 +127,44 @@ static void test_corpus(void **state)
     assert_kinds("function", functions, 0, HURL_NEW_DATE);
 }
 
+/* Each example of the manual is a file that compiles. */
+static void test_manual(void **state)
+{
+    (void)state;
+    static const char fence[] = "~~~hurl\n";
+    char *text;
+    size_t length;
+    int count = 0;
+    struct pl_err err = {0};
+    names_predefine(names, "book");
+    assert_int_equal(pl_file_read("docs/hurl.md", 1 << 20, arena, &text, &length, &err), PL_OK);
+    for (const char *at = text; (at = strstr(at, fence)) != NULL; count++) {
+        at += strlen(fence);
+        const char *end = strstr(at, "~~~\n");
+        assert_non_null(end);
+        compile(pl_strndup(arena, at, (size_t)(end - at)));
+        at = end + strlen("~~~\n");
+    }
+    assert_true(count >= 5);
+}
+
+/* The manual names every word, also those that are refused. */
+static void test_manual_names_all(void **state)
+{
+    (void)state;
+    char *text;
+    size_t length;
+    struct pl_err err = {0};
+    assert_int_equal(pl_file_read("docs/hurl.md", 1 << 20, arena, &text, &length, &err), PL_OK);
+    const struct parse_words *const tables[] = {&parse_queries, &parse_filters, &parse_options, &parse_hints};
+    for (size_t t = 0; t < COUNT(tables); t++)
+        for (size_t i = 0; i < tables[t]->count; i++)
+            if (!holds_word(text, tables[t]->list[i].name))
+                fail_msg("the manual does not name the %s \"%s\"", tables[t]->what, tables[t]->list[i].name);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {PARSE_TEST(test_corpus)};
+    const struct CMUnitTest tests[] = {PARSE_TEST(test_corpus), PARSE_TEST(test_manual), PARSE_TEST(test_manual_names_all)};
     return cmocka_run_group_tests_name("corpus", tests, NULL, NULL);
 }

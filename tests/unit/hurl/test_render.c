@@ -44,6 +44,7 @@ static void test_url(void **state)
     (void)state;
     run_define("name", "a b\xc3\xa9&c");
     run_define("frag", "x#y");
+    run_define("k", "k&");
     run_define_int("n", -5);
     *run_variable("f") = (struct value){.type = VALUE_DOUBLE, .d = 3};
     *run_variable("b") = (struct value){.type = VALUE_BOOL, .b = true};
@@ -56,14 +57,14 @@ static void test_url(void **state)
     expect_url("GET /p/{{n}}/{{f}}/{{b}}/{{z}}\n", "/p/-5/3.0/true/null");
     expect_url("GET http://h/{{name}}?q=%20{{name}}\n", "http://h/a%20b%C3%A9&c?q=%20a%20b%C3%A9&c");
     expect_url("GET http://h/{{frag}}\n", "http://h/x");
-    expect_url("GET http://h/p\n[Query]\na: b c\nk&: {{name}}\n", "http://h/p?a=b%20c&k%26=a%20b%C3%A9%26c");
+    expect_url("GET http://h/p\n[Query]\na: b c\n{{k}}: {{name}}\n", "http://h/p?a=b%20c&k%26=a%20b%C3%A9%26c");
     expect_url("GET http://h/p?x=1\n[QueryStringParams]\na: b\n", "http://h/p?x=1&a=b");
     expect_url("GET http://h/p?\n[Query]\na: b\n", "http://h/p?a=b");
     expect_url("GET http://h/p?x=1&\n[Query]\na: b\n", "http://h/p?x=1&a=b");
     expect_url("GET http://h/p#f\n[Query]\na: ~-._\n", "http://h/p?a=~-._");
     const char *wrong = rendered("GET http://h/{{unset}}\n");
     assert_non_null(wrong);
-    assert_string_equal(wrong, "t.hurl:1:16: variable \"unset\" has no value");
+    assert_string_equal(wrong, "t.hurl:1:14: variable \"unset\" has no value");
     render("GET http://h/p\n"); /* and the next one is not touched by that */
 }
 

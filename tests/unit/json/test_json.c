@@ -157,8 +157,8 @@ static void test_numbers(void **state)
         json_must_read(&json, numbers[i].text);
         assert_int_equal(json_get_integer(&json, 0, &integer), numbers[i].is_integer);
         assert_int_equal(integer, numbers[i].integer);
-        if (json_double(&json, 0) != numbers[i].number)
-            fail_msg("%s is %g", numbers[i].text, json_double(&json, 0));
+        if (json_as_double(&json, 0) != numbers[i].number)
+            fail_msg("%s is %g", numbers[i].text, json_as_double(&json, 0));
     }
     json_release(&json);
 }
@@ -174,18 +174,18 @@ static void test_long_numbers(void **state)
         memcpy(text, "0.", 2);
         memcpy(text + 2 + zeros, "125", 4);
         json_must_read(&json, text);
-        assert_close(json_double(&json, 0), 0.125 * pow(10, -zeros), 1e-12, 0);
+        assert_close(json_as_double(&json, 0), 0.125 * pow(10, -zeros), 1e-12, 0);
         memset(text, '0', sizeof text);
         memcpy(text, "125", 3);
         text[3 + zeros] = '\0';
         json_must_read(&json, text);
-        assert_close(json_double(&json, 0), 125 * pow(10, zeros), 1e-12, 0);
+        assert_close(json_as_double(&json, 0), 125 * pow(10, zeros), 1e-12, 0);
     }
     memset(text, '3', sizeof text);
     memcpy(text + 395, "e-2", 4);
     text[1] = '.';
     json_must_read(&json, text);
-    assert_close(json_double(&json, 0), 0.0333333333333333333, 1e-15, 0);
+    assert_close(json_as_double(&json, 0), 0.0333333333333333333, 1e-15, 0);
     json_release(&json);
 }
 

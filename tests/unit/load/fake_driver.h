@@ -8,12 +8,13 @@
 
 #include "base/arena.h"
 #include "base/wakes.h"
+#include "hurl/hurl_int.h"
 #include "load/load_int.h"
 #include "load/recorder_int.h"
 
 enum { FAKE_WORKERS = 8, FAKE_CALLS = 1 << 16 };
 
-/* 's'ubmit, 'q'ueue, 'c'onnect, 'd'isconnect, 'r'ecover, 'f'orget, 'm'easure. */
+/* 's'ubmit, 'q'ueue, 'c'onnect, 'd'isconnect, 'r'ecover, 'f'orget. */
 struct fake_call {
     char what;
     int client; /* of the whole load */
@@ -48,6 +49,7 @@ struct fake {
     struct fake_client *clients;
     struct fake_call calls[FAKE_CALLS]; /* the first ones */
     size_t call_count;
+    int64_t measures, measure_ns; /* how often the window began, and when it last did */
 };
 
 /* What a test decides: an answer that is OK after 1 ms comes in. client: of the whole load. */
@@ -247,7 +249,9 @@ static void fake_user_gone(struct driver *driver, uint32_t index)
 
 static void fake_measure(struct driver *driver)
 {
-    fake_note(fake_of(driver), 'm', 0, NULL, NULL, NULL);
+    struct fake *fake = fake_of(driver);
+    fake->measures++;
+    fake->measure_ns = fake->now_ns;
 }
 
 /* Every worker adds one. */
@@ -331,12 +335,14 @@ UNUSED static const struct program *fake_script(struct fake_scripts *scripts, in
 UNUSED static const struct program *fake_program(struct fake_scripts *scripts, int weight, const struct step *steps,
                                                  size_t count)
 {
+    static const struct hurl_request request; /* nobody looks at it */
     struct program *program = pl_alloc(scripts->arena, 1, sizeof *program);
     struct step *copies = pl_alloc(scripts->arena, count, sizeof *copies);
     *program = (struct program){.name = "by hand", .steps = copies, .step_count = count, .names = scripts->names};
     for (size_t i = 0; i < count; i++) {
         copies[i] = steps[i];
         copies[i].io_index = copies[i].number = -1;
+        copies[i].http = copies[i].kind == STEP_HTTP ? &request : NULL;
         if (copies[i].kind == STEP_HTTP || copies[i].kind == STEP_SQL)
             copies[i].io_index = copies[i].number = (int)program->io_step_count++;
     }

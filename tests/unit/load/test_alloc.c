@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "pgserver.h"
+#include "script/feed.h"
 #include "wire/pgconn.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -179,6 +180,33 @@ static void test_null_and_sim(void **state)
     check(&spec, START_NS);
 }
 
+/* Users, tenants, think time. */
+static void test_users(void **state)
+{
+    (void)state;
+    skip_when_sanitized();
+    static const char text[] = "tenant,group\nann,a\nbea,a\ncay,b\n", sql[] = "SELECT :tenant;\n";
+    struct pl_arena *arena = pl_arena_new();
+    struct names *names = names_new(arena);
+    struct feed *tenants;
+    struct program *program;
+    struct pl_err err = {0};
+    assert_int_equal(feed_parse("t.csv", text, strlen(text), FEED_RANDOM, names, arena, &tenants, &err), PL_OK);
+    assert_int_equal(program_compile("s", sql, strlen(sql), PROGRAM_AS_PGBENCH, names, arena, &program, &err), PL_OK);
+    const struct load_script script = {program, 1};
+    struct load_spec spec = spec_for(LOAD_NULL, &script);
+    spec.tenants = tenants;
+    spec.think_ns = MS;
+    spec.think_exponential = true;
+    check(&spec, 0);
+    spec.open_loop = true;
+    spec.rate_per_s = 3000;
+    spec.session_operations = 3;
+    spec.session_geometric = true;
+    check(&spec, 0);
+    pl_arena_free(arena);
+}
+
 /* Everything at once that pgbench's options ask for: tries, a log, every command, sleeps, connections. */
 static void test_everything_asked_for(void **state)
 {
@@ -255,8 +283,8 @@ static void test_postgres_tls(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_control),  cmocka_unit_test(test_null_and_sim), cmocka_unit_test(test_everything_asked_for),
-        cmocka_unit_test(test_postgres), cmocka_unit_test(test_postgres_tls),
+        cmocka_unit_test(test_control), cmocka_unit_test(test_null_and_sim), cmocka_unit_test(test_everything_asked_for),
+        cmocka_unit_test(test_users),   cmocka_unit_test(test_postgres),     cmocka_unit_test(test_postgres_tls),
     };
     return cmocka_run_group_tests(tests, group_setup, NULL);
 }

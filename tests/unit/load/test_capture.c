@@ -79,11 +79,37 @@ static void test_saved_values_stay(void **state)
     capture_release(&capture);
 }
 
+/* A text may be set from a part of itself, while it grows, too. */
+static void test_from_itself(void **state)
+{
+    (void)state;
+    struct value vars[2] = {0};
+    struct capture capture;
+    char expected[20000] = "x";
+    capture_init(&capture, 1, 2, vars, NULL);
+    capture_set_text(&capture, 0, 1, "x", 1);
+    for (int i = 0; i < 13; i++) {
+        size_t length = strlen(expected);
+        char *twice = malloc(2 * length);
+        memcpy(twice, expected, length);
+        memcpy(twice + length, expected, length);
+        capture_set_text(&capture, 0, 1, twice, 2 * length);
+        free(twice);
+        memcpy(expected + length, expected, length);
+        expected[2 * length] = '\0';
+        check_text(&vars[1], expected);
+    }
+    capture_set_text(&capture, 0, 1, vars[1].text + 5, vars[1].length - 5);
+    check_text(&vars[1], expected + 5);
+    capture_release(&capture);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sets_copies),
         cmocka_unit_test(test_saved_values_stay),
+        cmocka_unit_test(test_from_itself),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,6 +2,7 @@
 #include "drv_http_test.h"
 
 #include "httpserver.h"
+#include "tlscert.h"
 
 #define OK_ANSWER "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
 
@@ -406,6 +407,70 @@ static void test_cookies(void **state)
     tap_stop(tap);
 }
 
+/* ---- encodings and TLS ---- */
+
+/* Bodies that are looked at are decoded, whoever asked for the encoding; of those that are not, only the raw length is
+ * known. */
+static void test_gzip(void **state)
+{
+    (void)state;
+    struct httpserver *server = httpserver_start(&(struct httpserver_spec){0});
+    static const char *const hurls[] = {
+        "GET http://127.0.0.1:$/gzip/4000\n[Options]\ncompressed: true\nHTTP 200\nContent-Encoding: gzip\n[Asserts]\n"
+        "bytes count == 4000\nbody startsWith \"gzip me gzip\"\nrawbytes count < 1000\n"
+        "GET http://127.0.0.1:$/gzip/4000\nAccept-Encoding: gzip\nHTTP 200\n[Asserts]\nbytes count == 4000\n"
+        "GET http://127.0.0.1:$/gzip/4000\nHTTP 200\n[Asserts]\nbytes count == 4000\n"
+        "header \"Content-Encoding\" not exists\n",
+        "GET http://127.0.0.1:$/gzip/4000\nHTTP 200\nContent-Encoding: gzip\n"};
+    for (int i = 0; i < 2; i++) {
+        struct rig rig;
+        rig_init(&rig);
+        rig.http.compressed = i == 1;
+        rig_open(&rig, hurls[i], httpserver_port(server));
+        rig_all(&rig, 0);
+        rig_close(&rig);
+    }
+    httpserver_stop(server);
+}
+
+static void test_tls(void **state)
+{
+    (void)state;
+    char folder[] = "/tmp/plimsoll-test-XXXXXX", cert[64], key[64], base[64];
+    assert_non_null(mkdtemp(folder));
+    snprintf(cert, sizeof cert, "%s/cert", folder);
+    snprintf(key, sizeof key, "%s/key", folder);
+    tlscert_write(cert, key);
+    struct httpserver *server = httpserver_start(&(struct httpserver_spec){.cert_path = cert, .key_path = key});
+    snprintf(base, sizeof base, "https://localhost:%d", httpserver_port(server));
+    static const char hurl[] = "GET /set-cookie?s=1;Secure\nGET /echo\nHTTP 200\n[Asserts]\n"
+                               "certificate \"Subject\" contains \"localhost\"\n"
+                               "certificate \"Expire-Date\" daysBeforeNow > -3\n"
+                               "jsonpath \"$.headers.Cookie\" == \"s=1\"\n";
+    struct rig rig;
+    rig_init(&rig);
+    rig.http = (struct load_http){.base_url = base, .engine = {.ca_file = cert}};
+    rig_open(&rig, hurl, 0);
+    rig_all(&rig, 0);
+    rig_all(&rig, 0);
+    rig_close(&rig);
+    rig_init(&rig); /* nobody vouches for it */
+    rig.http = (struct load_http){.base_url = base};
+    rig_open(&rig, hurl, 0);
+    rig_do(&rig, 0, 0);
+    assert_fault(&rig, DRIVER_ERROR, "tls:CERTIFICATE", "");
+    rig_close(&rig);
+    rig_init(&rig); /* and nobody need, when the script says so */
+    rig.http = (struct load_http){.base_url = base};
+    rig_open(&rig, "GET /plain\n[Options]\ninsecure: true\nHTTP 200\n", 0);
+    rig_all(&rig, 0);
+    rig_close(&rig);
+    httpserver_stop(server);
+    unlink(cert);
+    unlink(key);
+    rmdir(folder);
+}
+
 /* ---- forgotten clients ---- */
 
 static void test_disconnect(void **state)
@@ -475,6 +540,8 @@ int main(void)
         cmocka_unit_test(test_redirect_to_the_said_host),
         cmocka_unit_test(test_max_time_over_redirects),
         cmocka_unit_test(test_cookies),
+        cmocka_unit_test(test_gzip),
+        cmocka_unit_test(test_tls),
         cmocka_unit_test(test_disconnect),
         cmocka_unit_test(test_measure),
     };

@@ -23,6 +23,7 @@ static void test_stop_drains(void **state)
         int64_t start_ns = pl_clock_ns() + 30 * MS;
         load_run_connected(load, start_ns, 1,
                            &run); /* slices come late: stop is called after the first one at the earliest */
+        load_run_keep(&spec, &run);
         load_free(load);
         assert_int_equal(run.code, PL_OK);
         load_run_check(&run);
@@ -49,6 +50,7 @@ static void test_stop_before_the_window(void **state)
     assert_int_equal(load_new(&spec, &load, &run.err), PL_OK);
     assert_int_equal(load_connect(load, NULL, &run.err), PL_OK);
     load_run_connected(load, pl_clock_ns(), 1, &run);
+    load_run_keep(&spec, &run);
     load_free(load);
     assert_int_equal(run.code, PL_OK);
     load_run_check(&run);
@@ -436,6 +438,105 @@ static void test_slow_conductor(void **state)
     load_run_release(&run);
 }
 
+/* ---- what the result says of itself ---- */
+
+static void lateness_make(struct hist *hist, int64_t count, int64_t late_ns)
+{
+    hist_init_latency(hist);
+    hist_record_n(hist, 1000, count);
+    hist_record_n(hist, late_ns, 2 * count / 98);
+}
+
+/* More than one in a hundred was started late_ns later than it could have been. */
+static void test_mark(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t late_ns, median_ns;
+        double busiest_frac;
+        bool open_loop;
+        const char *mark; /* NULL: none */
+    } cases[] = {
+        {900000, MS, 0.5, true, NULL},
+        {1100000, MS, 0.5, true, "schedule was not kept"},
+        {1100000, MS, 0.5, false, NULL}, /* there is no schedule */
+        {1100000, 20 * MS, 0.5, true, NULL},
+        {30 * MS, 200 * MS, 0.5, true, "schedule was not kept"},
+        {2000, MS, 0.79, true, NULL},
+        {2000, MS, 0.81, true, "81 % of a core"},
+        {2000, MS, 0.99, false, "99 % of a core"},
+        {5 * MS, 0, 0.1, true, "5 ms"}, /* nothing was answered */
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct pl_arena *arena = pl_arena_new();
+        struct load_self self = {.busiest_frac = cases[i].busiest_frac};
+        struct load_result result = {.self = &self};
+        struct hist response;
+        lateness_make(&self.lateness, 9800, cases[i].late_ns);
+        hist_init_latency(&response);
+        if (cases[i].median_ns > 0)
+            hist_record(&response, cases[i].median_ns);
+        const char *mark = load_result_mark(&result, &response, cases[i].open_loop, arena);
+        if (cases[i].mark == NULL)
+            assert_null(mark);
+        else if (mark == NULL || strstr(mark, cases[i].mark) == NULL)
+            fail_msg("case %zu: %s", i, mark);
+        hist_release(&response);
+        hist_release(&self.lateness);
+        pl_arena_free(arena);
+    }
+}
+
+/* The null driver's closed loop is as busy as a worker can be, and says so; what it starts it starts at once. */
+static void test_self_of_a_busy_load(void **state)
+{
+    (void)state;
+    struct load_spec spec = sim_spec();
+    struct load_run run;
+    spec.driver = LOAD_NULL;
+    spec.warm_up_ns = 20 * MS;
+    spec.measure_ns = 200 * MS;
+    load_run_real(&spec, &run);
+    load_run_check(&run);
+    assert_true(run.self.busiest_frac > 0 && run.self.busiest_frac < 1.5);
+    assert_int_equal(run.self.starts, run.result.measured.due - run.result.measured.never_started);
+    assert_true(isnan(run.self.gap_cv) && isnan(run.self.gap_cv_asked));
+    load_run_release(&run);
+    /* open loop: real gaps of real workers */
+    spec = open_spec();
+    spec.driver = LOAD_NULL;
+    spec.warm_up_ns = 20 * MS;
+    spec.measure_ns = 500 * MS;
+    spec.rate_per_s = 20000;
+    spec.workers = 3;
+    load_run_real(&spec, &run);
+    load_run_check(&run);
+    assert_close(run.self.gap_cv_asked, 1, 0.1, 0);
+    assert_true(run.self.gap_cv > 0);
+    assert_int_equal(run.self.starts, run.result.measured.due - run.result.measured.never_started);
+    load_run_release(&run);
+}
+
+/* Fewer than three gaps say nothing. */
+static void test_few_gaps(void **state)
+{
+    (void)state;
+    for (int64_t due = 3; due <= 4; due++) {
+        struct load_spec spec = open_spec();
+        struct load_run run;
+        spec.scripts = &load_test_script_one;
+        spec.script_count = 1;
+        spec.arrivals = PLAN_CONSTANT;
+        spec.rate_per_s = 10;
+        spec.warm_up_ns = 0;
+        spec.measure_ns = due * 100 * MS;
+        load_run_virtual(&spec, &run);
+        assert_int_equal(run.result.total.due, due);
+        assert_true(due == 3 ? isnan(run.self.gap_cv) : fabs(run.self.gap_cv) < 1e-9);
+        load_run_release(&run);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -453,6 +554,9 @@ int main(void)
         cmocka_unit_test(test_wrong_limits),
         cmocka_unit_test(test_scripts_of_different_variables),
         cmocka_unit_test(test_log_of_a_slow_conductor),
+        cmocka_unit_test(test_mark),
+        cmocka_unit_test(test_self_of_a_busy_load),
+        cmocka_unit_test(test_few_gaps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

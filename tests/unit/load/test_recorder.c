@@ -5,6 +5,12 @@
 
 #include "load/recorder_int.h"
 
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define IS_SANITIZED true
+#else
+#define IS_SANITIZED false
+#endif
+
 struct fixture {
     struct load_lane lanes[2];
     struct load_shape shape;
@@ -75,6 +81,72 @@ static void test_cells(void **state)
     assert_true(buffer->start_ns == 300 && buffer->end_ns == 350 && buffer->during == PHASE_DRAIN);
     recorder_give(recorder, buffer);
     assert_null(recorder_take(recorder));
+}
+
+/* What got no answer stands in a histogram of its own, of operations and steps, and goes with the buffer. */
+static void test_censored(void **state)
+{
+    struct fixture *fixture = *state;
+    struct recorder *recorder = &fixture->recorder;
+    recorder_expire(recorder, PHASE_MEASURE, 1, -1, 500);
+    recorder_expire(recorder, PHASE_MEASURE, 1, 2, 400);
+    recorder_unfinished(recorder, PHASE_MEASURE, 1, true, 300);
+    recorder_unfinished(recorder, PHASE_MEASURE, 1, false, 200);
+    recorder_finish(recorder, 1000);
+    struct recorder_buffer *buffer = recorder_take(recorder);
+    struct recorder_cell *whole = &buffer->cells[6 + 2], *step = &buffer->cells[6 + 2 + 3];
+    assert_true(whole->ledger.expired == 1 && whole->ledger.unfinished == 2 && whole->ledger.never_started == 1);
+    assert_true(whole->censored.total == 3 && whole->censored.min == 200 && whole->censored.max == 500);
+    assert_true(step->ledger.expired == 1 && step->censored.total == 1 && step->censored.max == 400);
+    assert_int_equal(whole->response.total + whole->service.total + whole->lateness.total + step->service.total, 0);
+    recorder_give(recorder, buffer);
+    assert_true(whole->censored.total == 0 && step->censored.total == 0 && whole->ledger.expired == 0);
+}
+
+/* As many cells as a load may have in one recorder take one mapping of memory, not one for each histogram: a process has
+ * 65530. And what is not touched costs none. */
+static size_t status_of(const char *path, const char *name)
+{
+    FILE *file = fopen(path, "re");
+    char line[512];
+    size_t value = 0;
+    assert_non_null(file);
+    while (fgets(line, sizeof line, file) != NULL)
+        if (name == NULL)
+            value++;
+        else if (strncmp(line, name, strlen(name)) == 0)
+            value = strtoul(line + strlen(name), NULL, 10);
+    fclose(file);
+    return value;
+}
+
+static void test_memory(void **state)
+{
+    (void)state;
+    enum { LANES = 900, CELLS = 3 * LANES };
+    static struct load_lane lanes[LANES];
+    static const struct program two = {.name = "two", .io_step_count = 2};
+    static struct recorder recorder;
+    atomic_int hurry = 0;
+    for (size_t l = 0; l < LANES; l++)
+        lanes[l] = (struct load_lane){.program = &two, .first_cell = 3 * l};
+    struct load_shape shape = {.lanes = lanes, .lane_count = LANES, .cell_count = CELLS};
+    size_t maps = status_of("/proc/self/maps", NULL), resident_kb = status_of("/proc/self/status", "VmRSS:");
+    recorder_init(&recorder, &shape, false, &hurry);
+    recorder_start(&recorder, 0, PHASE_MEASURE);
+    for (int l = 0; l < LANES; l++)
+        for (int step = -1; step < 2; step++)
+            recorder_expire(&recorder, PHASE_MEASURE, l, step, 1000 + l);
+    size_t more_maps = status_of("/proc/self/maps", NULL) - maps;
+    size_t more_kb = status_of("/proc/self/status", "VmRSS:") - resident_kb;
+    assert_true(more_maps < 100);
+    /* a page of 4 KiB for each that was touched, and what the cells are themselves */
+    assert_true(IS_SANITIZED ||
+                more_kb < 4 * CELLS + 2 * RECORDER_BUFFERS * CELLS * sizeof(struct recorder_cell) / 1024 + 4096);
+    for (int l = 0; l < LANES; l++)
+        for (int step = -1; step < 2; step++)
+            assert_int_equal(recorder_cell(&recorder, PHASE_MEASURE, l, step)->censored.max, 1000 + l);
+    recorder_release(&recorder);
 }
 
 /* Whoever takes nothing gets longer slices, but each phase apart and every count once. */
@@ -189,6 +261,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_cells, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_censored, setup, teardown),
+        cmocka_unit_test(test_memory),
         cmocka_unit_test_setup_teardown(test_nobody_takes, setup, teardown),
         cmocka_unit_test_setup_teardown(test_takes_in_time, setup, teardown),
         cmocka_unit_test_setup_teardown(test_faults, setup, teardown),

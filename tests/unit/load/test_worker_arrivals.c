@@ -214,6 +214,7 @@ static void run_flooded(const struct load_spec *spec, struct load_run *run)
         sched_yield();
     } while (!run->glance.ended);
     assert_int_equal(load_finish(flooded, 7, &sink, &run->result, &run->err), PL_OK);
+    load_run_keep(spec, run);
     load_free(flooded);
     load_run_check(run);
 }
@@ -319,9 +320,76 @@ static void test_shares_of_the_rate(void **state)
     pl_arena_free(scripts.arena);
 }
 
+/* ---- how the load keeps its own promise ---- */
+
+/* The schedule is kept as far as it can be: the gaps are those that were asked for, and what waits for a client is nobody's
+ * fault here. */
+static void test_gaps(void **state)
+{
+    (void)state;
+    for (int variant = 0; variant < 4; variant++) {
+        struct fake_scripts scripts;
+        struct load_spec spec = open_one(&scripts, 1000);
+        struct fake_run *fake = fake_run_new();
+        bool is_poisson = variant % 2 == 1, is_short = variant >= 2;
+        spec.arrivals = is_poisson ? PLAN_POISSON : PLAN_CONSTANT;
+        spec.clients = is_short ? 1 : 100;
+        spec.measure_ns = 20 * SEC;
+        spec.warm_up_ns = SEC;
+        delay_ns = is_short ? 2 * MS : 500000; /* short: half of what is needed */
+        fake_world.decide = be_slow;
+        fake_run(&spec, fake_new, fake);
+        const struct load_self *self = &fake->run.self;
+        assert_int_equal(self->lateness.max, 0);
+        assert_int_equal(self->starts, fake->run.result.measured.due);
+        assert_close(self->gap_cv_asked, is_poisson ? 1 : 0, 0, is_poisson ? 0.03 : 1e-6);
+        /* a client that is always busy starts one each 2 ms, whatever was asked for */
+        assert_close(self->gap_cv, is_poisson && !is_short ? self->gap_cv_asked : 0, 0, is_short ? 0.05 : 1e-9);
+        assert_int_equal(self->busiest_frac, 0); /* virtual time */
+        fake_run_release(fake);
+        pl_arena_free(scripts.arena);
+    }
+}
+
+/* Each submit takes the worker 300 us: with one due every millisecond it is that late each time, and says so. Asked for
+ * four a millisecond it falls behind for good. */
+static void test_own_lateness(void **state)
+{
+    (void)state;
+    for (int variant = 0; variant < 2; variant++) {
+        struct fake_scripts scripts;
+        struct load_spec spec = open_one(&scripts, variant == 0 ? 1000 : 4000);
+        struct fake_run *fake = fake_run_new();
+        spec.clients = 10000;
+        delay_ns = 100000;
+        fake_world.decide = be_slow;
+        fake_world.submit_ns = 300000;
+        fake_run(&spec, fake_new, fake);
+        const struct load_self *self = &fake->run.self;
+        struct pl_arena *arena = pl_arena_new();
+        struct hist response;
+        hist_init_latency(&response);
+        load_run_sum(&fake->run, PHASE_MEASURE, 0, -1, 'r', &response);
+        const char *mark = load_result_mark(&fake->run.result, &response, true, arena);
+        if (variant == 0) {
+            assert_true(self->lateness.min == 300000 && self->lateness.max == 300000);
+            assert_null(mark);
+        } else {
+            assert_close((double)self->lateness.max, 0.2e9, 0.05, 0); /* 4000 * 300 us is 1.2 s */
+            assert_non_null(strstr(mark, "schedule"));
+        }
+        hist_release(&response);
+        pl_arena_free(arena);
+        fake_run_release(fake);
+        pl_arena_free(scripts.arena);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_gaps),
+        cmocka_unit_test(test_own_lateness),
         cmocka_unit_test(test_skipping_is_exact),
         cmocka_unit_test(test_a_flood),
         cmocka_unit_test(test_at_end),

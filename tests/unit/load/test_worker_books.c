@@ -1,6 +1,8 @@
 /* That everything is counted, logged and told exactly once, for any number of workers. */
 #include "fake_run.h"
 
+#include "script/feed.h"
+
 /* ---- counts ---- */
 
 /* A mix of all that can happen, different for each client. */
@@ -263,9 +265,138 @@ static void test_no_steps(void **state)
     free(text);
 }
 
+/* ---- whatever happens ---- */
+
+/* Anything a driver may report of a request, in proportions of the run's own. */
+static int64_t proportions[6];
+
+static void at_random(struct fake *fake, int client, const struct step *step, const struct value *vars,
+                      struct fake_answer *answer)
+{
+    (void)vars;
+    struct pl_rng rng;
+    struct fake_client *one = &fake->clients[client - fake->first_client];
+    pl_rng_init(&rng, (uint64_t)client, PL_RNG_TEST, (uint64_t)one->user++);
+    answer->delay_ns = pl_rng_range(&rng, 0, 5 * MS);
+    int64_t draw = pl_rng_range(&rng, 0, 99);
+    int what = 0;
+    while (what < 5 && draw >= proportions[what])
+        draw -= proportions[what++];
+    if (what < 3 && answer->delay_ns > 0 && pl_rng_range(&rng, 0, 1) == 1)
+        answer->sent_after_ns = pl_rng_range(&rng, 1, answer->delay_ns);
+    if (what == 1 || what == 2)
+        fail_with(answer, what == 1 ? "check:STATUS" : step->kind == STEP_SQL ? "40001" : "body:ECONNRESET");
+    if (what == 3)
+        *answer = (struct fake_answer){
+            .delay_ns = answer->delay_ns, .outcome = DRIVER_ERROR, .code = "connect:ECONNREFUSED", .sent_after_ns = -1};
+    if (what == 4)
+        *answer = (struct fake_answer){.delay_ns = 20 * MS,
+                                       .outcome = DRIVER_EXPIRED,
+                                       .code = "head:EXPIRED",
+                                       .text = "late",
+                                       .sent_after_ns = draw % 2 == 0 ? -1 : 0};
+    if (what == 5)
+        *answer = (struct fake_answer){.outcome = DRIVER_LOST, .code = "CLOSED", .text = "gone"};
+}
+
+static const char *sometimes_again(const struct step *step, struct step_scene *scene, bool *ret_goes_on)
+{
+    (void)step;
+    *ret_goes_on = pl_rng_range(scene->rng, 0, 2) != 0;
+    return NULL;
+}
+
+static struct load_spec random_spec(struct fake_scripts *scripts, struct pl_rng *rng)
+{
+    static const char csv[] = "tenant,weight,group\na,1,x\nb,3,y\nc,1,x\nd,2,z\n";
+    static const struct step requests[] = {
+        {.kind = STEP_HTTP, .text = "GET /a"},
+        {.kind = STEP_HTTP, .text = "GET /b", .call = sometimes_again, .target = 1},
+        {.kind = STEP_HTTP, .text = "GET /c", .call = sometimes_again, .target = 0},
+    };
+    fake_scripts_init(scripts);
+    fake_program(scripts, 2, requests, 3);
+    fake_script(scripts, 1, "\\set x random(1, 3)\n\\if :x = 1\nSELECT 1;\n\\elif :x = 2\n\\set y 1 / 0\n\\endif\n");
+    struct feed *tenants = NULL;
+    struct pl_err err = {0};
+    assert_int_equal(feed_parse("t.csv", csv, strlen(csv), FEED_RANDOM, scripts->names, scripts->arena, &tenants, &err),
+                     PL_OK);
+    struct load_spec spec = fake_spec(scripts);
+    spec.clients = (int)pl_rng_range(rng, 1, 30);
+    spec.workers = (int)pl_rng_range(rng, 1, 4);
+    spec.open_loop = pl_rng_range(rng, 0, 2) > 0;
+    spec.rate_per_s = (double)pl_rng_range(rng, 100, 8000);
+    spec.arrivals = pl_rng_range(rng, 0, 1) == 0 ? PLAN_CONSTANT : PLAN_POISSON;
+    spec.session_operations = spec.open_loop && pl_rng_range(rng, 0, 1) == 1 ? (double)pl_rng_range(rng, 1, 6) : 0;
+    spec.session_geometric = pl_rng_range(rng, 0, 1) == 1;
+    bool may_think = !spec.open_loop || spec.session_operations > 0;
+    spec.think_ns = may_think && pl_rng_range(rng, 0, 1) == 1 ? pl_rng_range(rng, 1, 30 * MS) : 0;
+    spec.think_exponential = pl_rng_range(rng, 0, 1) == 1;
+    spec.tenants = pl_rng_range(rng, 0, 1) == 1 ? tenants : NULL;
+    spec.at_end = pl_rng_range(rng, 0, 1) == 1 ? LOAD_STOP_AT_END : LOAD_START_LATE;
+    spec.latency_limit_ns = pl_rng_range(rng, 0, 2) == 0 ? pl_rng_range(rng, MS, 50 * MS) : 0;
+    spec.max_tries = (int)pl_rng_range(rng, 0, 3);
+    spec.warm_up_ns = pl_rng_range(rng, 0, 1) * 200 * MS;
+    spec.measure_ns = 400 * MS;
+    spec.drain_ns = pl_rng_range(rng, 0, 2) * 10 * MS;
+    spec.slice_ns = 50 * MS;
+    spec.log_operations = spec.tell_failures = true;
+    spec.every_step = pl_rng_range(rng, 0, 2) == 0;
+    spec.on_error = pl_rng_range(rng, 0, 9) == 0 ? LOAD_END_CLIENT : LOAD_GO_ON;
+    if (pl_rng_range(rng, 0, 3) == 0) {
+        spec.operations_per_client = pl_rng_range(rng, 1, 40);
+        spec.measure_ns = 0;
+    }
+    return spec;
+}
+
+/* Of any load with any outcomes the books balance, for each script and group and in all: load_finish says so, and so do the
+ * slices, whose censored latencies are as many as what got no answer (load_run_check). */
+static void test_books_of_anything(void **state)
+{
+    (void)state;
+    struct pl_rng rng;
+    struct ledger all = {0};
+    int64_t lost = 0, retries = 0;
+    pl_rng_init(&rng, 4, PL_RNG_TEST, 1);
+    for (int i = 0; i < 300; i++) {
+        struct fake_scripts scripts;
+        struct fake_run *fake = fake_run_new();
+        struct load_spec spec = random_spec(&scripts, &rng);
+        int64_t left = 99;
+        for (int what = 5; what > 0; what--) {
+            proportions[what] = pl_rng_range(&rng, 0, what == 5 ? 1 : left / 3);
+            left -= proportions[what];
+        }
+        proportions[0] = left + 1;
+        fake_world.decide = at_random;
+        fake_run(&spec, fake_new, fake);
+        const struct load_result *result = &fake->run.result;
+        assert_int_equal(fake->operation_count,
+                         result->total.completed + result->total.failed + result->total.expired + result->total.skipped);
+        int64_t ends[OPERATION_EXPIRED + 1] = {0};
+        for (size_t o = 0; o < fake->operation_count; o++)
+            ends[fake->operations[o].end]++;
+        assert_int_equal(ends[OPERATION_EXPIRED], result->total.expired);
+        assert_int_equal(ends[OPERATION_SKIPPED], result->total.skipped);
+        assert_int_equal(ends[OPERATION_COMPLETED], result->total.completed);
+        if (spec.operations_per_client > 0 && result->clients_ended_early == 0)
+            assert_int_equal(result->total.due, spec.operations_per_client * spec.clients);
+        ledger_add(&all, &result->total);
+        lost += result->clients_lost;
+        retries += fake_result_attempts(result).retries;
+        fake_run_release(fake);
+        pl_arena_free(scripts.arena);
+    }
+    /* all of it has happened */
+    assert_true(all.completed > 10000 && all.failed > 10000 && all.expired > 1000 && all.skipped > 1000);
+    assert_true(all.unfinished > all.never_started && all.never_started > 100 && lost > 100 && retries > 1000);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_books_of_anything),
         cmocka_unit_test(test_books_of_many_workers),
         cmocka_unit_test(test_counts_with_lost_clients),
         cmocka_unit_test(test_above_limit),

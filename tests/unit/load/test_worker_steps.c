@@ -1,6 +1,8 @@
 /* What a client does without the driver: branches, sleeps, pipelines. */
 #include "fake_run.h"
 
+#include "script/feed.h"
+
 /* Runs `each` operations of each client. */
 static struct fake_run *run(struct fake_scripts *scripts, const char *text, int64_t each, int clients)
 {
@@ -304,6 +306,130 @@ static void test_sleeps_and_the_end(void **state)
     }
 }
 
+/* ---- steps of other languages ---- */
+
+static struct step_scene last_scene;
+static int64_t calls;
+
+/* Goes on every other time, and sets a text that lives no longer than the call. */
+static const char *call_in_turn(const struct step *step, struct step_scene *scene, bool *ret_goes_on)
+{
+    char text[64];
+    int length = snprintf(text, sizeof text, "call %lld of %s", (long long)++calls, (const char *)step->data);
+    scene->set_text(scene->context, scene->client, step->variable, text, (size_t)length);
+    memset(text, '#', sizeof text);
+    last_scene = *scene;
+    *ret_goes_on = calls % 2 == 1;
+    return NULL;
+}
+
+static const char *call_fails(const struct step *step, struct step_scene *scene, bool *ret_goes_on)
+{
+    (void)step, (void)scene, (void)ret_goes_on;
+    return "no such luck";
+}
+
+static int text_variable;
+static char texts_seen[64][64];
+static int texts_count;
+
+static void note_text(struct fake *fake, int client, const struct step *step, const struct value *vars,
+                      struct fake_answer *answer)
+{
+    (void)fake, (void)client, (void)answer;
+    if (texts_count < 64)
+        snprintf(texts_seen[texts_count++], 64, "%s %s", step->text, vars[text_variable].text);
+}
+
+static struct fake_run *steps_run(struct fake_scripts *scripts, const struct step *steps, size_t count, int64_t each)
+{
+    struct fake_run *fake = fake_run_new();
+    fake_program(scripts, 1, steps, count);
+    struct load_spec spec = fake_spec(scripts);
+    spec.clients = 1;
+    spec.operations_per_client = each;
+    spec.measure_ns = 0;
+    spec.log_operations = true;
+    fake_world.decide = note_text;
+    calls = texts_count = 0;
+    fake_run(&spec, fake_new, fake);
+    return fake;
+}
+
+/* A call sees and sets the client's variables and says where it goes on. */
+static void test_calls(void **state)
+{
+    (void)state;
+    static const char name[] = "mine";
+    struct fake_scripts scripts;
+    fake_scripts_init(&scripts);
+    names_predefine(scripts.names, "text");
+    text_variable = names_find(scripts.names, "text", 4);
+    const struct step steps[] = {
+        {.kind = STEP_CALL, .call = call_in_turn, .variable = text_variable, .data = name, .target = 2},
+        {.kind = STEP_HTTP, .text = "GET /odd"},
+        {.kind = STEP_HTTP, .text = "GET /all"},
+    };
+    struct fake_run *fake = steps_run(&scripts, steps, 3, 4);
+    static const char *const expected[] = {"GET /odd call 1 of mine", "GET /all call 1 of mine", "GET /all call 2 of mine",
+                                           "GET /odd call 3 of mine", "GET /all call 3 of mine", "GET /all call 4 of mine"};
+    assert_int_equal(fake->run.result.total.completed, 4);
+    assert_int_equal(texts_count, 6);
+    for (int i = 0; i < 6; i++)
+        assert_string_equal(texts_seen[i], expected[i]);
+    assert_true(last_scene.client == 0 && last_scene.rng != NULL);
+    fake_run_release(fake);
+    pl_arena_free(scripts.arena);
+}
+
+static void test_call_that_fails(void **state)
+{
+    (void)state;
+    struct fake_scripts scripts;
+    fake_scripts_init(&scripts);
+    const struct step steps[] = {{.kind = STEP_CALL, .call = call_fails}, {.kind = STEP_HTTP, .text = "GET /"}};
+    struct fake_run *fake = steps_run(&scripts, steps, 2, 3);
+    assert_int_equal(fake->run.result.total.failed, 3);
+    assert_string_equal(load_run_fault(&fake->run, "SCRIPT")->example, "no such luck");
+    assert_int_equal(fake_calls('s'), 0);
+    fake_run_release(fake);
+    pl_arena_free(scripts.arena);
+}
+
+/* Rows in order, over all clients; when each may be used once, an operation without one fails, by the script's fault. */
+static void test_feeds(void **state)
+{
+    (void)state;
+    static const char csv[] = "text\none\ntwo\nthree\n";
+    for (int unique = 0; unique < 2; unique++) {
+        struct fake_scripts scripts;
+        struct feed *feed;
+        struct pl_err err = {0};
+        fake_scripts_init(&scripts);
+        assert_int_equal(feed_parse("words.csv", csv, strlen(csv), unique ? FEED_UNIQUE : FEED_SEQUENTIAL, scripts.names,
+                                    scripts.arena, &feed, &err),
+                         PL_OK);
+        text_variable = names_find(scripts.names, "text", 4);
+        const struct step steps[] = {{.kind = STEP_FEED, .feed = feed}, {.kind = STEP_HTTP, .text = "GET /"}};
+        struct fake_run *fake = steps_run(&scripts, steps, 2, 5);
+        assert_int_equal(fake->run.result.total.completed, unique ? 3 : 5);
+        assert_int_equal(fake->run.result.total.failed, unique ? 2 : 0);
+        assert_int_equal(texts_count, unique ? 3 : 5);
+        assert_string_equal(texts_seen[0], "GET / one");
+        assert_string_equal(texts_seen[2], "GET / three");
+        const struct fault *fault = load_run_fault(&fake->run, "SCRIPT");
+        if (unique) {
+            assert_int_equal(fault->count, 2);
+            assert_non_null(strstr(fault->example, "words.csv"));
+        } else {
+            assert_string_equal(texts_seen[3], "GET / one");
+            assert_null(fault);
+        }
+        fake_run_release(fake);
+        pl_arena_free(scripts.arena);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -316,6 +442,9 @@ int main(void)
         cmocka_unit_test(test_sleeps_in_order),
         cmocka_unit_test(test_long_sleeps),
         cmocka_unit_test(test_sleeps_and_the_end),
+        cmocka_unit_test(test_calls),
+        cmocka_unit_test(test_call_that_fails),
+        cmocka_unit_test(test_feeds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

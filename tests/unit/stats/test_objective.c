@@ -95,8 +95,8 @@ static void test_many_terms(void **state)
 {
     (void)state;
     static const char *const texts[] = {"p99<50ms and errors<0.1% and rate>=200/s",
-                                        "p99<50ms && errors<0.1% && rate>=200/s",
-                                        "p99<50ms&&errors<0.1%&&rate>=200/s", "p99<50 ms and errors<0.1 % and rate>=200/s"};
+                                        "p99<50ms && errors<0.1% && rate>=200/s", "p99<50ms&&errors<0.1%&&rate>=200/s",
+                                        "p99<50 ms and errors<0.1 % and rate>=200/s"};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         const struct objective objective = good(texts[i]);
         assert_int_equal(objective.term_count, 3);
@@ -252,10 +252,19 @@ static void assert_verdicts(const struct objective_view *view, const char *const
 static void test_verdicts(void **state)
 {
     (void)state;
-    static const char *const hold[] = {"p50<2ms", "p50 <= 1.001ms", "max>=100ms", "p99>50ms", "errors<=10%", "errors>0.09",
-                                       "rate>=9/s", "count>=90", "min<=1ms", "mean>1ms and mean<100ms", NULL},
-                            *const fail[] = {"p50<1ms", "p50>2ms", "max<100ms", "p99<50ms", "errors<10%", "rate>9/s",
-                                             "count>90", "p50<2ms and p99<50ms", "p99<50ms and p50<2ms", NULL};
+    static const char *const hold[] = {"p50<2ms",     "p50 <= 1.001ms", "max>=100ms", "p99>50ms", "errors<=10%",
+                                       "errors>0.09", "rate>=9/s",      "count>=90",  "min<=1ms", "mean>1ms and mean<100ms",
+                                       NULL},
+                             *const fail[] = {"p50<1ms",
+                                              "p50>2ms",
+                                              "max<100ms",
+                                              "p99<50ms",
+                                              "errors<10%",
+                                              "rate>9/s",
+                                              "count>90",
+                                              "p50<2ms and p99<50ms",
+                                              "p99<50ms and p50<2ms",
+                                              NULL};
     hist_record_n(&response, 1 * MS, 88);
     hist_record_n(&response, 100 * MS, 2);
     const struct objective_view view = {.response = &response, .due = 100, .completed = 90, .window_s = 10};
@@ -273,7 +282,7 @@ static void test_nothing_is_no_pass(void **state)
 {
     (void)state;
     static const char *const all[] = {"p99<50ms", "mean<1s", "errors<1", "rate>=0", "rate<1", "count>=0", "max>0", NULL},
-                            *const of_latency[] = {"p99<50ms", "p99>50ms", "mean<1s", "p99<1s and errors<=100%", NULL};
+                             *const of_latency[] = {"p99<50ms", "p99>50ms", "mean<1s", "p99<1s and errors<=100%", NULL};
     const struct objective_view nothing = {.response = &response, .censored = &censored, .window_s = 10},
                                 failed = {.response = &response, .due = 5, .window_s = 10};
     assert_verdicts(&nothing, all, OBJECTIVE_NO_DATA);
@@ -287,11 +296,11 @@ static void test_nothing_is_no_pass(void **state)
 static void test_censored(void **state)
 {
     (void)state;
-    static const char *const hold[] = {"p50<2ms", "p90<2ms", "p99>30ms", "p99>=39ms", "max>30ms", "mean>4ms", "min<2ms",
-                                       NULL},
-                            *const fail[] = {"p99<30ms", "p99<=39ms", "max<40ms", "mean<4ms", "p50>2ms", NULL},
-                            *const unknown[] = {"p99<50ms", "p99<=50ms", "p99>50ms", "max<1s", "mean<10ms", "mean>10ms",
-                                                "p50<2ms and p99<50ms", NULL};
+    static const char *const
+        hold[] = {"p50<2ms", "p90<2ms", "p99>30ms", "p99>=39ms", "max>30ms", "mean>4ms", "min<2ms", NULL},
+        *const fail[] = {"p99<30ms", "p99<=39ms", "max<40ms", "mean<4ms", "p50>2ms", NULL},
+        *const unknown[] = {"p99<50ms", "p99<=50ms", "p99>50ms", "max<1s", "mean<10ms", "mean>10ms", "p50<2ms and p99<50ms",
+                            NULL};
     hist_record_n(&response, 1 * MS, 90);
     hist_record_n(&censored, 40 * MS, 10);
     const struct objective_view view = {
