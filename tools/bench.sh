@@ -27,7 +27,9 @@ spread() {
 
 # machine ROUNDS SECONDS WHAT...: on what, and when
 machine() {
-    echo "$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -1), $(nproc) cores, Linux $(uname -r), ${*:3}, $(date -u +%Y-%m-%d),"
+    local processor
+    processor=$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -1)
+    echo "$processor, $(nproc) cores, Linux $(uname -r), ${*:3}, $(date -u +%Y-%m-%d),"
     echo "load average at the start $(cut -d' ' -f1-3 /proc/loadavg). Client and server share the cores."
     echo "Each cell: median (smallest to largest) over $1 interleaved rounds of $2 s each."
 }

@@ -2,6 +2,7 @@
 #include "app/app.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "app/conduct.h"
 #include "base/clock.h"
@@ -35,6 +36,14 @@ static void print_duration(int64_t ns)
     printf("%lld s", (long long)seconds);
 }
 
+/* Without "user:password@". */
+static void print_url(const char *url)
+{
+    const char *authority = strstr(url, "://") + 3;
+    const char *end = authority + strcspn(authority, "/?#"), *at = memrchr(authority, '@', (size_t)(end - authority));
+    printf(" to %.*s%s", (int)(authority - url), url, at != NULL ? at + 1 : authority);
+}
+
 static void print_services(const struct plan *plan)
 {
     for (size_t i = 0; i < plan->service_count; i++) {
@@ -44,6 +53,8 @@ static void print_services(const struct plan *plan)
             printf(", version %s", service->version != NULL ? service->version : "newest found");
         if (service->data_kind != NULL)
             printf(", data %s at scale %lld", service->data_kind, (long long)service->data_scale);
+        if (service->url != NULL)
+            print_url(service->url);
         printf("%s\n", service == plan->subject ? " (the subject)" : "");
         for (size_t s = 0; s < service->setting_count; s++)
             printf("  %s = %s\n", service->settings[s].name, service->settings[s].value);
@@ -100,6 +111,8 @@ static int check_plan(const char *path)
         printf("study: %s\n", plan->title);
         print_services(plan);
         print_outline(&outline);
+        for (size_t i = 0; i < outline.data_count; i++)
+            printf("%s\n", outline.data[i]);
     }
     for (size_t i = 0; code == PL_OK && i < plan->stage_count; i++) {
         struct stage *stage = NULL;

@@ -1,7 +1,6 @@
 /* plimsoll run: a plan is carried out, a study kept, its page written. */
 #include "app/app.h"
 
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,35 +9,11 @@
 #include "app/conduct.h"
 #include "app/publish.h"
 #include "base/arena.h"
-#include "base/clock.h"
+#include "base/stop.h"
 #include "plan/plan.h"
 #include "script/program.h"
 
 #include "base/ban.h"
-
-static volatile int stop_requested;
-static volatile int64_t stop_requested_ns;
-
-/* The first signal asks to end in good order, a second one ends at once: the guard kills and removes what was started. Two
- * that arrive together are one wish (timeout(1) sends its signal to the process and to its group); a terminal that goes
- * away is not somebody in a hurry. */
-static void on_stop(int number)
-{
-    int64_t now_ns = pl_clock_ns();
-    if (stop_requested != 0 && number != SIGHUP && now_ns - stop_requested_ns > PL_NS_PER_S / 5)
-        _exit(app_exit_of(PL_INTERRUPTED));
-    if (stop_requested == 0)
-        stop_requested_ns = now_ns;
-    stop_requested = 1;
-}
-
-static void catch_signals(void)
-{
-    struct sigaction action = {.sa_handler = on_stop};
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
-    sigaction(SIGHUP, &action, NULL);
-}
 
 /* "plans/quick.yaml" -> "quick.study", in the current folder. */
 static const char *default_study_path(const char *plan_path, struct pl_arena *arena)
@@ -108,14 +83,14 @@ static int run_plan(struct run_options *chosen, const char *plan_path, struct pl
         conduct_make_quick(plan, arena);
     struct live live;
     live_init(&live, stdout);
-    catch_signals();
+    pl_stop_catch(app_exit_of(PL_INTERRUPTED)); /* in a hurry: the guard kills and removes what was started */
     struct conduct_spec spec = {.plan = plan,
                                 .study_path = chosen->study_path,
                                 .resume = chosen->resume,
                                 .only = chosen->only,
                                 .quick = chosen->quick,
                                 .live = &live,
-                                .stop = &stop_requested};
+                                .stop = pl_stop_flag()};
     struct conduct_result result = {0};
     enum pl_code code = conduct_run(&spec, &result, &err);
     return report(chosen, &result, code, &err, plan_path);

@@ -79,10 +79,14 @@ static enum pl_code put_load(struct conduct *c, const struct stage_case *stage_c
     return code;
 }
 
-/* The scripts are part of the plan: a study keeps their text, and goes on only with the same. */
-static enum pl_code put_script_texts(struct conduct *c, struct pl_err *err)
+/* Scripts and data are part of the plan: a study keeps the text of the one and a hash of the other, and goes on only with
+ * the same. */
+static enum pl_code put_scripts_and_data(struct conduct *c, struct pl_err *err)
 {
-    enum pl_code code = PL_OK;
+    struct fact *data = NULL;
+    size_t data_count = 0;
+    conduct_data_facts(c, &data, &data_count);
+    enum pl_code code = store_put_facts(c->store, data, data_count, err);
     for (size_t i = 0; i < c->plan->script_count && code == PL_OK; i++) {
         const struct plan_script *script = &c->plan->scripts[i];
         const struct fact fact = {.scope = "plan",
@@ -124,7 +128,7 @@ static enum pl_code conduct_create_study(struct conduct *c, struct pl_err *err)
     };
     if (code == PL_OK)
         code = store_put_facts(c->store, facts, sizeof facts / sizeof facts[0], err);
-    return code == PL_OK ? put_script_texts(c, err) : code;
+    return code == PL_OK ? put_scripts_and_data(c, err) : code;
 }
 
 static enum pl_code conduct_open_study(struct conduct *c, struct pl_err *err)
@@ -257,6 +261,9 @@ static enum pl_code conduct_trial(struct conduct *c, const struct stage *stage, 
             live_say(c->spec->live, "%s%s%s: %s: %s", stage->row.name, stage_case->row.label[0] != '\0' ? " " : "",
                      stage_case->row.label, run.row.state == TRIAL_DONE ? "marked" : trial_state_name(run.row.state),
                      run.why);
+        if (run.errors[0] != '\0')
+            live_say(c->spec->live, "%s%s%s: %s", stage->row.name, stage_case->row.label[0] != '\0' ? " " : "",
+                     stage_case->row.label, run.errors);
         if (run.row.state == TRIAL_VOID && try + 1 < TRIAL_ATTEMPTS)
             continue; /* kept and shown, and done once more */
         /* a server that died, or that threw clients out (a backend was killed, and it went through recovery), is not the
@@ -374,6 +381,10 @@ enum pl_code conduct_run(const struct conduct_spec *spec, struct conduct_result 
     if (code != PL_OK && !spec->resume && c.store != NULL && c.next_trial_id == 1) {
         conduct_remove_study(&c);
         c.result.opened = false;
+        if (code == PL_STORE) { /* whose hint would go on with it */
+            err->hint[0] = '\0';
+            pl_err_hint(err, "No trial was finished, so no study is left: mend that, and run the plan again.");
+        }
     }
     live_end(spec->live);
     *ret_result = c.result;

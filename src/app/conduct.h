@@ -39,6 +39,8 @@ struct conduct_outline {
     const char *place;                    /* the directory for temporary files */
     const struct plan_service **variants; /* of services that stages vary */
     size_t variant_count;
+    const char **data; /* a line for each feed, and for the tenants */
+    size_t data_count;
 };
 
 /* Finds what would keep conduct_run from beginning, as far as the plan and its scripts tell, without doing anything. The

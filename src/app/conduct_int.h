@@ -22,7 +22,10 @@ enum conduct_metric {
     CONDUCT_TOLD /* the first of those in told.c */
 };
 
-#define CONDUCT_SCRIPT_FACT "script." /* facts of scope "plan": the text of a script */
+/* Facts of scope "plan": the text of a script; rows and hash of a feed, and of the tenants. */
+#define CONDUCT_SCRIPT_FACT "script."
+#define CONDUCT_FEED_FACT "feed."
+#define CONDUCT_TENANTS_FACT "tenants"
 
 /* What a case makes of a service of the plan; the scope of its facts tells variants apart. */
 struct conduct_variant {
@@ -48,8 +51,10 @@ struct conduct_load {
     struct load_variable *variables; /* that the plan gives as constants */
     size_t variable_count;
     struct feed *tenants; /* NULL: none */
-    struct feed **feeds;
+    struct feed **feeds;  /* as many as the plan has */
     size_t feed_count;
+    struct conduct_drawn *drawn; /* private to data.c: variables that are evaluated for each operation */
+    size_t drawn_count;
 };
 
 struct conduct {
@@ -90,6 +95,8 @@ struct trial_run {
     const struct conduct_load *load;
     struct trial_row row;
     char why[400];
+    int64_t expired;  /* operations, so far */
+    char errors[320]; /* of a trial that is done: what went wrong in it, for the person in front; "": nothing */
     bool service_died;
     int64_t begin_ns, estimate_ns;
 };
@@ -121,12 +128,33 @@ const char *conduct_script_kept(const struct plan_script *script, struct pl_aren
 /* "GET http://bob:secret@host/x" as it may be kept. In the arena. */
 const char *conduct_step_kept(const char *text, struct pl_arena *arena);
 
+/* --- data.c --- */
+
+/* Reads the plan's feeds and tenants, and makes its variables: their names are known from now on. PL_INPUT also when two of
+ * them bring the same variable. */
+PL_MUST_CHECK enum pl_code conduct_data_read(const struct conduct *c, struct conduct_load *load, struct names *names,
+                                             struct pl_err *err);
+/* The program with the steps in front of it that its operations begin with: a row of each feed, and a value of each
+ * variable, that it uses itself or by way of a variable. names_forget_uses was called before it was compiled. */
+const struct program *conduct_data_prepend(const struct conduct *c, const struct conduct_load *load,
+                                           const struct program *program, struct names *names);
+/* What the data were, for the study: rows, and a hash of what they say. Feeds that no stage's load reads are not there. */
+void conduct_data_facts(const struct conduct *c, struct fact **ret_facts, size_t *ret_count);
+/* PL_USAGE when the data are not what the facts of a study say. */
+PL_MUST_CHECK enum pl_code conduct_data_check_same(const struct conduct *c, const struct fact *stored, size_t count,
+                                                   struct pl_err *err);
+/* A line for each of them, as `plimsoll check` shows it. */
+void conduct_data_outline(const struct conduct *c, struct conduct_outline *outline);
+
 /* --- http.c --- */
 
 /* What a case asks of HTTP: the service's options, and over them those of the stage. In the arena. PL_INPUT: the URL is
  * wrong. */
 PL_MUST_CHECK enum pl_code conduct_http(const struct plan_service *service, const struct plan_params *params,
                                         struct pl_arena *arena, struct load_http *ret_http, struct pl_err *err);
+/* What would be found wrong only when the load begins. PL_INPUT with the place in the plan. */
+PL_MUST_CHECK enum pl_code conduct_check_tenants(const struct conduct *c, const struct feed *tenants, struct pl_err *err);
+PL_MUST_CHECK enum pl_code conduct_check_certificates(const struct conduct *c, struct pl_err *err);
 /* That this process and machine can open the connections that a case needs. PL_INPUT says what would work. */
 PL_MUST_CHECK enum pl_code conduct_check_ports(const struct conduct *c, const struct stage *stage,
                                                const struct stage_case *stage_case, const struct conduct_load *load,

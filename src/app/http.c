@@ -5,6 +5,7 @@
 
 #include "app/conduct_int.h"
 #include "base/buf.h"
+#include "base/file.h"
 #include "wire/uri.h"
 
 #include "base/ban.h"
@@ -94,6 +95,84 @@ static int64_t count_targets(const struct feed *tenants, struct pl_arena *arena)
     return distinct > 0 ? distinct : 1;
 }
 
+/* ---- what tenants and certificates say ---- */
+
+/* What would be wrong with a cell of this column; NULL: nothing. Host names and ports, IPv6 in brackets. */
+static const char *wrong_cell(const char *column, const struct value *cell, struct pl_arena *arena)
+{
+    static const char host[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._:[]";
+    char number[VALUE_TEXT_BYTES];
+    const char *text = cell->text;
+    if (cell->type == VALUE_NULL)
+        return NULL;
+    if (cell->type != VALUE_TEXT) {
+        value_text(cell, number);
+        text = number;
+    }
+    if (strcmp(column, "host") == 0)
+        return text[strspn(text, host)] == '\0' ? NULL : "has a character that no host has";
+    struct uri uri;
+    size_t at = 0;
+    const char *wrong = text[0] == '\0' ? NULL : uri_parse(text, strlen(text), &uri, &at);
+    if (wrong == NULL && strpbrk(text, " {}") != NULL)
+        return "has a blank or a brace in it";
+    if (wrong == NULL && strchr(text, '?') != NULL)
+        return "has a query, which no path of a script can follow";
+    return wrong != NULL ? pl_format(arena, "is wrong: %s", wrong) : NULL;
+}
+
+enum pl_code conduct_check_tenants(const struct conduct *c, const struct feed *tenants, struct pl_err *err)
+{
+    static const char *const names[] = {"url", "host"};
+    for (size_t k = 0; tenants != NULL && k < sizeof names / sizeof names[0]; k++) {
+        int column = feed_column(tenants, names[k]);
+        for (size_t row = 0; column >= 0 && row < tenants->row_count; row++) {
+            const char *wrong =
+                wrong_cell(names[k], &tenants->cells[row * tenants->column_count + (size_t)column], c->arena);
+            if (wrong == NULL)
+                continue;
+            pl_err_at(err, PL_INPUT, c->plan->path, c->plan->tenants->line, c->plan->tenants->col,
+                      "tenants: the %s of row %zu %s", names[k], row + 1, wrong); /* not its text: it may hold a password */
+            pl_err_hint(err, "%s",
+                        k == 0
+                            ? "Write a URL such as http://127.0.0.1:8080/t1; in patterns only {n} and {n:04} are replaced."
+                            : "Write a name such as shop1.example.org; in patterns only {n} and {n:04} are replaced.");
+            return err->code;
+        }
+    }
+    return PL_OK;
+}
+
+/* Whether certificates can be read there; what they are worth is for the handshakes to find. */
+enum pl_code conduct_check_certificates(const struct conduct *c, struct pl_err *err)
+{
+    enum { CERTIFICATES_MOST = 16 << 20 };
+    const struct plan_service *service = c->plan->subject;
+    struct pl_err own = {0};
+    char *text = NULL;
+    size_t length = 0;
+    if (plan_speech_of(service) != PLAN_HTTP || service->http.ca_file == NULL)
+        return PL_OK;
+    const char *wrong = NULL;
+    if (service->http.insecure)
+        wrong = "is not used, because \"insecure\" says that certificates are not verified";
+    else if (pl_file_read(service->http.ca_file, CERTIFICATES_MOST, c->arena, &text, &length, &own) != PL_OK)
+        wrong = pl_format(c->arena, "cannot be read: %s", own.what);
+    else if (strstr(text, "-----BEGIN CERTIFICATE-----") == NULL &&
+             strstr(text, "-----BEGIN TRUSTED CERTIFICATE-----") == NULL)
+        wrong = pl_format(c->arena, "\"%s\" holds no certificate in PEM form", service->http.ca_file);
+    if (wrong == NULL)
+        return PL_OK;
+    pl_err_at(err, PL_INPUT, c->plan->path, service->line, service->col, "service \"%s\": its \"ca_file\" %s",
+              service->name, wrong);
+    pl_err_hint(err, "%s",
+                service->http.insecure
+                    ? "Remove one of the two."
+                    : "Name a file with the certificates of the authorities that are trusted; its path is "
+                      "relative to the folder of the plan.");
+    return err->code;
+}
+
 enum pl_code conduct_check_ports(const struct conduct *c, const struct stage *stage, const struct stage_case *stage_case,
                                  const struct conduct_load *load, struct pl_err *err)
 {
@@ -103,7 +182,7 @@ enum pl_code conduct_check_ports(const struct conduct *c, const struct stage *st
     struct pl_err own = {0};
     if (conduct_http(c->plan->subject, params, c->arena, &http, &own) != PL_OK) {
         pl_err_at(err, PL_INPUT, c->plan->path, c->plan->subject->line, c->plan->subject->col, "%s", own.what);
-        pl_err_hint(err, "Write scheme, host and port, such as http://127.0.0.1:8080.");
+        pl_err_hint(err, "Write scheme, host and port, such as http://127.0.0.1:8080; an IPv6 address stands in brackets.");
         return err->code;
     }
     int64_t connections = http.engine.connections;

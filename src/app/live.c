@@ -115,10 +115,12 @@ static void live_load_text(char *buf, size_t size, const struct live_view *view)
     pl_num_text_ns(p50, sizeof p50, (double)view->p50_ns);
     pl_num_text_ns(p99, sizeof p99, (double)view->p99_ns);
     pl_num_text_bytes(memory, sizeof memory, view->memory_bytes);
-    char load[120] = "";
+    char load[160] = "", expired[40] = "";
+    if (view->expired > 0)
+        snprintf(expired, sizeof expired, "  expired %lld", (long long)view->expired);
     if (view->has_load && view->p99_ns > 0)
-        snprintf(load, sizeof load, "%.0f/s  p50 %s  p99 %s  failed %lld", view->completed_per_s, p50, p99,
-                 (long long)view->failed);
+        snprintf(load, sizeof load, "%.0f/s  p50 %s  p99 %s  failed %lld%s", view->completed_per_s, p50, p99,
+                 (long long)view->failed, expired);
     if (view->memory_bytes < 0)
         snprintf(buf, size, "%s", load);
     else

@@ -29,7 +29,7 @@ struct live_view {
     bool has_load;
     double completed_per_s;
     int64_t p50_ns, p99_ns;
-    int64_t failed;
+    int64_t failed, expired;
     double memory_bytes, cpu_cores; /* of the subject; memory_bytes negative: nothing of it is read */
 };
 

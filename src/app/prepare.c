@@ -48,11 +48,13 @@ static enum pl_code check_connections(const struct conduct *c, const struct stag
 static enum pl_code check_case(const struct conduct *c, const struct stage *stage, const struct stage_case *stage_case,
                                const struct conduct_load *load, struct pl_err *err)
 {
-    if (plan_speech_of(c->plan->subject) == PLAN_HTTP)
-        return conduct_check_ports(c, stage, stage_case, load, err);
+    enum pl_code code = PL_OK;
+    if (plan_speech_of(c->plan->subject) == PLAN_HTTP) {
+        code = conduct_check_tenants(c, load->tenants, err);
+        return code == PL_OK ? conduct_check_ports(c, stage, stage_case, load, err) : code;
+    }
     struct plan_share shares[PLAN_MIX_SCRIPTS];
     size_t count = plan_mix(load->mix, c->arena, shares);
-    enum pl_code code = PL_OK;
     for (size_t i = 0; i < count && code == PL_OK; i++)
         code = check_data(c, stage, shares[i].script, err);
     return code == PL_OK ? check_connections(c, stage, stage_case, err) : code;
@@ -63,6 +65,8 @@ enum pl_code conduct_prepare(struct conduct *c, struct pl_err *err)
 {
     int64_t case_id = 0;
     size_t load_capacity = 0;
+    if (conduct_check_certificates(c, err) != PL_OK)
+        return err->code;
     c->stages = pl_alloc(c->arena, c->plan->stage_count, sizeof(struct stage *));
     for (size_t s = 0; s < c->plan->stage_count; s++) {
         enum pl_code code = stage_expand(c->plan, &c->plan->stages[s], c->arena, &c->stages[s], err);
@@ -101,6 +105,7 @@ enum pl_code conduct_check(const struct plan *plan, struct pl_arena *arena, stru
             for (size_t k = 0; k < plan->service_count; k++)
                 conduct_variant(&c, k, &c.stages[s]->cases[i].services[k])->wanted = true;
     conduct_outline_make(&c, ret_outline);
+    conduct_data_outline(&c, ret_outline);
     ret_outline->variants = pl_alloc(arena, c.variant_count, sizeof(struct plan_service *));
     for (size_t i = 0; i < c.variant_count; i++)
         if (conduct_variant_count(&c, c.variants[i]->service) > 1)

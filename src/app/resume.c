@@ -127,6 +127,9 @@ enum pl_code conduct_check_same(struct conduct *c, const struct store_head *head
         pl_err_hint(err, "Put \"%s\" back as it was, or begin a new study with -o.", script->path);
         return err->code;
     }
+    enum pl_code code = conduct_data_check_same(c, stored, count, err);
+    if (code != PL_OK)
+        return code;
     if (strcmp(head->tool_version, PLIMSOLL_VERSION) != 0)
         return refuse(c, "the tool's", "version", head->tool_version, PLIMSOLL_VERSION, err);
     return PL_OK;

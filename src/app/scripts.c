@@ -1,4 +1,5 @@
-/* The scripts of a plan, made ready: variables, feeds and tenants first, so that scripts know their names. */
+/* The scripts of a plan, made ready: variables, feeds and tenants first, so that scripts know their names; and what of
+ * their texts is kept. */
 #include <assert.h>
 #include <ctype.h>
 #include <string.h>
@@ -15,91 +16,6 @@ const struct plan_script *conduct_script_of(const struct plan *plan, const char 
         if (strcmp(plan->scripts[i].name, name) == 0)
             return &plan->scripts[i];
     return NULL;
-}
-
-/* ---- what scripts are given ---- */
-
-static enum pl_code read_feeds(const struct conduct *c, struct conduct_load *load, struct names *names, struct pl_err *err)
-{
-    static const enum feed_order orders[] = {
-        [PLAN_SEQUENTIAL] = FEED_SEQUENTIAL, [PLAN_RANDOM] = FEED_RANDOM, [PLAN_UNIQUE] = FEED_UNIQUE};
-    load->feeds = pl_alloc(c->arena, c->plan->feed_count, sizeof(struct feed *));
-    for (size_t i = 0; i < c->plan->feed_count; i++) {
-        const struct plan_feed *plan = &c->plan->feeds[i];
-        struct pl_err own = {0};
-        enum pl_code code = feed_read(plan->path, orders[plan->order], names, c->arena, &load->feeds[i], &own);
-        if (code != PL_OK && own.file[0] == '\0') /* the file itself: the plan says where it is named */
-            pl_err_at(err, PL_INPUT, c->plan->path, plan->line, plan->col, "feed \"%s\": %s", plan->name, own.what);
-        else if (code != PL_OK)
-            *err = own;
-        if (code != PL_OK && err->hint[0] == '\0')
-            pl_err_hint(err, "%s",
-                        own.hint[0] != '\0' ? own.hint : "Paths of feeds are relative to the folder of the plan.");
-        if (code != PL_OK)
-            return err->code;
-        load->feed_count++;
-    }
-    return PL_OK;
-}
-
-static enum pl_code read_tenants(const struct conduct *c, struct conduct_load *load, struct names *names,
-                                 struct pl_err *err)
-{
-    const struct plan_tenants *plan = c->plan->tenants;
-    struct pl_err own = {0};
-    enum pl_code code;
-    if (plan == NULL)
-        return PL_OK;
-    if (plan->path != NULL) {
-        code = feed_read(plan->path, FEED_RANDOM, names, c->arena, &load->tenants, &own);
-    } else {
-        struct feed_pattern *columns = pl_alloc(c->arena, plan->column_count, sizeof *columns);
-        for (size_t i = 0; i < plan->column_count; i++)
-            columns[i] = (struct feed_pattern){.name = plan->columns[i].name, .text = plan->columns[i].text};
-        code = feed_from_pattern("tenants", columns, plan->column_count, (size_t)plan->count, names, c->arena,
-                                 &load->tenants, &own);
-    }
-    if (code == PL_OK)
-        return PL_OK;
-    if (own.line > 0) { /* a place in the file */
-        *err = own;
-        return own.code;
-    }
-    pl_err_at(err, PL_INPUT, c->plan->path, plan->line, plan->col, "tenants: %s%s%s", own.file,
-              own.file[0] != '\0' ? ": " : "", own.what);
-    pl_err_hint(err, "%s", own.hint);
-    return err->code;
-}
-
-/* The steps that each operation begins with: a row of each feed, then what is drawn. */
-static enum pl_code make_prelude(const struct conduct *c, struct conduct_load *load, struct names *names,
-                                 struct step **ret_steps, size_t *ret_count, struct pl_err *err)
-{
-    const struct plan *plan = c->plan;
-    struct program_given *given = pl_alloc(c->arena, plan->variable_count, sizeof *given);
-    struct program_givens givens = {0};
-    for (size_t i = 0; i < plan->variable_count; i++)
-        given[i] = (struct program_given){.name = plan->variables[i].name,
-                                          .text = plan->variables[i].text,
-                                          .source = plan->path,
-                                          .line = plan->variables[i].line,
-                                          .col = plan->variables[i].col};
-    enum pl_code code = program_give(given, plan->variable_count, names, c->arena, &givens, err);
-    if (code != PL_OK)
-        return code;
-    load->variables = pl_alloc(c->arena, givens.constant_count, sizeof *load->variables);
-    for (size_t i = 0; i < givens.constant_count; i++)
-        load->variables[i] = (struct load_variable){.name = givens.constants[i].name, .value = givens.constants[i].value};
-    load->variable_count = givens.constant_count;
-    struct step *steps = pl_alloc(c->arena, load->feed_count + givens.step_count, sizeof *steps);
-    for (size_t i = 0; i < load->feed_count; i++)
-        steps[i] = (struct step){
-            .kind = STEP_FEED, .io_index = -1, .number = -1, .text = plan->feeds[i].name, .feed = load->feeds[i]};
-    for (size_t i = 0; i < givens.step_count; i++)
-        steps[load->feed_count + i] = givens.steps[i];
-    *ret_steps = steps;
-    *ret_count = load->feed_count + givens.step_count;
-    return PL_OK;
 }
 
 /* ---- the scripts themselves ---- */
@@ -130,28 +46,22 @@ static enum pl_code compile_load(struct conduct *c, struct conduct_load *load, s
     static const char *const predefined[] = {"client_id", "random_seed", "default_seed", "scale"};
     struct plan_share shares[PLAN_MIX_SCRIPTS];
     struct names *names = names_new(c->arena);
-    struct step *prelude = NULL;
-    size_t prelude_count = 0;
     bool is_http = plan_speech_of(c->plan->subject) == PLAN_HTTP;
     for (size_t i = 0; i < sizeof predefined / sizeof predefined[0] - is_http; i++) /* HTTP has no scale */
         names_predefine(names, predefined[i]);
-    enum pl_code code = read_feeds(c, load, names, err);
-    if (code == PL_OK)
-        code = read_tenants(c, load, names, err);
-    if (code == PL_OK)
-        code = make_prelude(c, load, names, &prelude, &prelude_count, err);
+    enum pl_code code = conduct_data_read(c, load, names, err);
     if (code != PL_OK)
         return code;
     load->script_count = plan_mix(load->mix, c->arena, shares);
     load->scripts = pl_alloc(c->arena, load->script_count, sizeof *load->scripts);
     for (size_t i = 0; i < load->script_count; i++) {
         struct program *program = NULL;
+        names_forget_uses(names);
         code = compile_script(c, shares[i].script, names, &program, err);
         if (code != PL_OK)
             return code;
-        load->scripts[i] = (struct load_script){.program = program, .weight = (int)shares[i].weight};
-        if (prelude_count > 0)
-            load->scripts[i].program = program_prepend(program, prelude, prelude_count, c->arena);
+        load->scripts[i] =
+            (struct load_script){.program = conduct_data_prepend(c, load, program, names), .weight = (int)shares[i].weight};
     }
     return PL_OK;
 }

@@ -80,6 +80,7 @@ static void trial_show(struct trial_run *run, const char *phase, const struct lo
         view.p50_ns = load->p50_ns;
         view.p99_ns = load->p99_ns;
         view.failed = load->failed;
+        view.expired = run->expired;
     }
     live_update(c->spec->live, &view);
 }
@@ -269,8 +270,10 @@ static void trial_align_sensors(struct trial_run *run, bool *aligned, enum phase
 
 /* Slices on their way to the study: the response of the window is looked at once the load has ended. */
 struct overheard {
+    struct trial_run *run;
     struct sink *sink;
     struct hist response;
+    char first_fault[240]; /* "connect:ECONNREFUSED, 127.0.0.1:80: Connection refused"; "": none */
 };
 
 static enum pl_code overhear_slice(void *ctx, const struct slice *slice, struct pl_err *err)
@@ -278,12 +281,17 @@ static enum pl_code overhear_slice(void *ctx, const struct slice *slice, struct 
     struct overheard *overheard = ctx;
     if (slice->step == -1 && slice->due_in == PHASE_MEASURE && slice->response != NULL)
         hist_merge(&overheard->response, slice->response);
+    if (slice->step == -1)
+        overheard->run->expired += slice->ledger.expired;
     return overheard->sink->slice(overheard->sink->ctx, slice, err);
 }
 
 static enum pl_code overhear_fault(void *ctx, const struct fault *fault, struct pl_err *err)
 {
     struct overheard *overheard = ctx;
+    char *first = overheard->first_fault;
+    if (first[0] == '\0')
+        snprintf(first, sizeof overheard->first_fault, "%s, %s", fault->code, fault->example);
     return overheard->sink->fault(overheard->sink->ctx, fault, err);
 }
 
@@ -349,8 +357,19 @@ static void trial_mark(struct trial_run *run, const struct load_result *result, 
         snprintf(run->why, sizeof run->why, "%s", mark);
 }
 
-static enum pl_code trial_take_result(struct trial_run *run, const struct load_result *result, const struct hist *response,
-                                      struct pl_err *err)
+/* What the person in front learns of errors in a trial that is done all the same: how many, and what one of them was. */
+static void trial_tell_errors(struct trial_run *run, const struct load_result *result, const char *first_fault)
+{
+    const struct ledger *ledger = &result->measured;
+    long long errors = (long long)(ledger->failed + ledger->expired);
+    if (run->row.state != TRIAL_DONE || errors == 0 || is_stopped(run))
+        return;
+    snprintf(run->errors, sizeof run->errors, "%lld of %lld operations failed or expired%s%s", errors,
+             (long long)ledger->due, first_fault[0] != '\0' ? ": " : "", first_fault);
+}
+
+static enum pl_code trial_take_result(struct trial_run *run, const struct load_result *result,
+                                      const struct overheard *overheard, struct pl_err *err)
 {
     struct trial_row *row = &run->row;
     row->connect_start_ns = result->connect_start_ns;
@@ -368,12 +387,15 @@ static enum pl_code trial_take_result(struct trial_run *run, const struct load_r
             return checked;
         trial_fail(run, "%d of %d clients lost their connection", result->clients_lost, row->clients);
     } else if (result->completed_in_window == 0 && result->measured.failed > 0 && !is_stopped(run)) {
-        trial_fail(run, "all %lld operations failed: the faults say why", (long long)result->measured.failed);
+        trial_fail(run, "all %lld operations failed: %s", (long long)result->measured.failed,
+                   overheard->first_fault[0] != '\0' ? overheard->first_fault : "the faults say why");
     } else if (result->completed_in_window == 0 && !is_stopped(run)) {
-        trial_fail(run, "no operation ended inside the measured window");
+        trial_fail(run, "no operation ended inside the measured window%s%s", overheard->first_fault[0] != '\0' ? ": " : "",
+                   overheard->first_fault);
     }
     trial_void_after_gap(run, result);
-    trial_mark(run, result, response);
+    trial_mark(run, result, &overheard->response);
+    trial_tell_errors(run, result, overheard->first_fault);
     enum pl_code code = push_sample(run, CONDUCT_LOAD_CPU, PHASE_MEASURE, result->measure_start_ns, 0, err);
     if (code == PL_OK)
         code =
@@ -402,13 +424,13 @@ static enum pl_code trial_finish_load(struct trial_run *run, struct load *load, 
         *err = finish;
         return finish_code;
     }
-    return trial_take_result(run, &result, &overheard->response, err);
+    return trial_take_result(run, &result, overheard, err);
 }
 
 static enum pl_code trial_run_load(struct trial_run *run, struct load *load, struct pl_err *err)
 {
     struct conduct *c = run->conduct;
-    struct overheard overheard = {.sink = &c->sink};
+    struct overheard overheard = {.run = run, .sink = &c->sink};
     hist_init_latency(&overheard.response);
     int64_t start_ns = pl_clock_ns() + 2 * PL_NS_PER_MS;
     run->row.warm_up_start_ns = start_ns;

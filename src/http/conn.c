@@ -12,7 +12,7 @@
 
 #include "base/ban.h"
 
-enum { BACKLOG_RETRY_NS = 1000000 };
+enum { BACKLOG_RETRY_NS = 1000000, BACKLOG_RETRY_SHARE = 8 };
 
 struct http_fault http_fault_io(enum http_phase phase, enum wire_io result, int os_errno)
 {
@@ -22,6 +22,15 @@ struct http_fault http_fault_io(enum http_phase phase, enum wire_io result, int 
     if (result == WIRE_CLOSED)
         return (struct http_fault){phase, "CLOSED", "the server closed the connection"};
     return (struct http_fault){phase, "TLS", "the encrypted connection failed"};
+}
+
+struct http_fault http_fault_read(const struct http_conn *conn, enum wire_io result)
+{
+    struct http_fault fault = http_fault_io(HTTP_PHASE_COUNT, result, conn->socket.os_errno);
+    const char *reason = result == WIRE_FAILED && conn->socket.os_errno == 0 ? http_tls_reason(conn) : NULL;
+    if (reason != NULL)
+        fault.text = reason;
+    return fault;
 }
 
 static struct http_fault fault_connect(int os_errno)
@@ -190,7 +199,9 @@ static void connect_try(struct http_engine *engine, struct http_conn *conn, int 
         }
         socket_drop(engine, conn);
         if (os_errno == EAGAIN) { /* the accept queue of a Unix socket is full, which no event ends */
-            conn->retry_ns = pl_clock_ns() + BACKLOG_RETRY_NS;
+            /* the longer it has waited the more there are of its kind: thousands of them must not take all the time */
+            int64_t now_ns = pl_clock_ns();
+            conn->retry_ns = now_ns + BACKLOG_RETRY_NS + (now_ns - conn->begun_ns) / BACKLOG_RETRY_SHARE;
             http_timers_lower(&engine->timers, http_conn_timer(engine, conn), conn->retry_ns);
             return;
         }

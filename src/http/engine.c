@@ -149,7 +149,9 @@ const char *http_engine_loop(const struct http_engine *engine)
 
 /* ---- sending what this turn has gathered ---- */
 
-static void short_handle(struct http_engine *engine, const struct wire_ring_short *what, const struct wire_ring_send *send)
+/* flushed_ns: what sends_flush has put as the time of sending. */
+static void short_handle(struct http_engine *engine, const struct wire_ring_short *what, const struct wire_ring_send *send,
+                         int64_t flushed_ns)
 {
     struct http_conn *conn = &engine->conns[what->tag];
     conn->socket.os_errno = what->os_errno;
@@ -158,7 +160,13 @@ static void short_handle(struct http_engine *engine, const struct wire_ring_shor
         http_h2_sent(engine, conn, what->result, (const char *)engine->ring.bytes + send->at, send->length, what->moved);
         return;
     }
-    engine->exchanges[conn->first].sent = 0;
+    struct http_exchange *exchange = &engine->exchanges[conn->first];
+    exchange->sent = 0;
+    if (what->moved == 0) { /* it has not left this process */
+        engine->stats->requests--;
+        if (exchange->sent_ns == flushed_ns)
+            exchange->sent_ns = 0;
+    }
     http_h1_sent(engine, conn, what->result, what->moved);
 }
 
@@ -188,7 +196,7 @@ static void sends_flush(struct http_engine *engine)
         while (at < count && ring->sends[at].tag != shorts[i].tag)
             at++;
         assert(at < count);
-        short_handle(engine, &shorts[i], &ring->sends[at]);
+        short_handle(engine, &shorts[i], &ring->sends[at], now_ns);
     }
 }
 
@@ -245,6 +253,12 @@ static void events_handle(struct http_engine *engine, int most)
     }
 }
 
+/* Nothing has come: an interrupted wait goes on, but for one that is to stop. */
+static bool is_over(const struct http_engine *engine, int64_t until_ns)
+{
+    return (engine->stop != NULL && *engine->stop != 0) || pl_clock_ns() >= until_ns;
+}
+
 int http_wait(struct http_engine *engine, int64_t until_ns, int most, http_on_end *on_end, void *context)
 {
     assert(most > 0);
@@ -258,7 +272,7 @@ int http_wait(struct http_engine *engine, int64_t until_ns, int most, http_on_en
             if (engine->blocked_first >= 0)
                 http_pool_serve(engine);
             if (engine->ended_first < 0 && engine->ring.count == 0 && engine->dirty_count == 0)
-                is_waiting = events_fill(engine, until_ns) || http_timers_first_ns(&engine->timers) < until_ns;
+                is_waiting = events_fill(engine, until_ns) || !is_over(engine, until_ns);
         }
         ended_report(engine, most);
         events_handle(engine, most);

@@ -48,8 +48,7 @@ int64_t http_submit(struct http_engine *engine, uint32_t client, const struct ht
     exchange->keeps_body = request->keeps_body;
     exchange->decodes = request->decodes;
     exchange->is_safe = request->is_safe;
-    exchange->is_retried = exchange->awaits_continue = exchange->wants_fresh = exchange->is_complete = false;
-    exchange->is_answered = false;
+    exchange->is_retried = exchange->awaits_continue = exchange->wants_fresh = false;
     exchange->refusals = 0;
     exchange->conn = exchange->peer = -1;
     exchange->status = exchange->interim_count = 0;
@@ -74,13 +73,14 @@ int64_t http_submit(struct http_engine *engine, uint32_t client, const struct ht
 bool http_exchange_retry(struct http_engine *engine, struct http_exchange *exchange, bool was_refused)
 {
     const struct http_conn *conn = &engine->conns[exchange->conn];
+    bool is_unsent = conn->h2 != NULL && !exchange->is_begun;
     if (conn->is_in_ring && conn->h2 == NULL) {
         /* nothing was sent: it might as well have been given another connection */
-    } else if (was_refused) {
+    } else if (was_refused || is_unsent) {
         if (exchange->refusals == REFUSALS_MOST)
             return false;
         exchange->refusals++;
-        engine->stats->retries++;
+        engine->stats->retries += !is_unsent;
     } else {
         if (!exchange->is_safe || exchange->is_retried || exchange->is_new_connection || exchange->first_byte_ns != 0)
             return false;
@@ -93,7 +93,8 @@ bool http_exchange_retry(struct http_engine *engine, struct http_exchange *excha
     exchange->status = exchange->interim_count = 0;
     exchange->raw_bytes = 0;
     exchange->first_byte_ns = 0;
-    exchange->awaits_continue = exchange->is_complete = false;
+    exchange->awaits_continue = false;
+    exchange->fields = 0;
     if (exchange->expects_continue)
         exchange->may_send = exchange->length;
     http_pool_block_first(engine, exchange);
@@ -140,7 +141,7 @@ void http_exchange_fail(struct http_engine *engine, struct http_exchange *exchan
     ended_append(engine, exchange);
 }
 
-static void count_answer(struct http_engine *engine, const struct http_exchange *exchange)
+void http_exchange_count(struct http_engine *engine, const struct http_exchange *exchange)
 {
     struct http_stats *stats = engine->stats;
     stats->answers++;
@@ -155,6 +156,7 @@ static void count_answer(struct http_engine *engine, const struct http_exchange 
 void http_exchange_answer(struct http_engine *engine, struct http_exchange *exchange)
 {
     exchange->outcome = HTTP_ANSWERED;
+    http_exchange_count(engine, exchange);
     ended_append(engine, exchange);
 }
 
@@ -311,7 +313,6 @@ void http_exchange_report(struct http_engine *engine, struct http_exchange *exch
     response->is_resumed = exchange->is_resumed;
     memcpy(engine->reported_ip, peer->text + peer->ip_at, peer->ip_length);
     response->ip = (struct http_slice){engine->reported_ip, peer->ip_length};
-    count_answer(engine, exchange);
     if (!body_finish(engine, exchange, response))
         return;
     struct http_end end = {.client = (uint32_t)http_client_of(engine, exchange),

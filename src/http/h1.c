@@ -30,13 +30,20 @@ static void continue_wait_begin(struct http_engine *engine, struct http_exchange
     http_timers_lower(&engine->timers, (uint32_t)http_client_of(engine, exchange), exchange->continue_ns + PL_NS_PER_S);
 }
 
+/* For what is unsent, or what TLS has to send before it can read on. */
+static void watch(struct http_engine *engine, struct http_conn *conn, const struct http_exchange *exchange)
+{
+    http_conn_watch(engine, conn,
+                    conn->socket.wants_write || (exchange->sent < exchange->may_send && !conn->socket.wants_read));
+}
+
 void http_h1_sent(struct http_engine *engine, struct http_conn *conn, enum wire_io result, size_t count)
 {
     struct http_exchange *exchange = &engine->exchanges[conn->first];
     exchange->sent += count;
     engine->stats->sent_bytes += (int64_t)count;
     if (result == WIRE_DONE || result == WIRE_AGAIN) {
-        http_conn_watch(engine, conn, exchange->sent < exchange->may_send && !conn->socket.wants_read);
+        watch(engine, conn, exchange);
         return;
     }
     /* why it failed may stand in what the server sent before: that is read first */
@@ -104,11 +111,24 @@ static bool must_close(const struct http_engine *engine, const struct http_conn 
            exchange->sent < exchange->length + exchange->body.length || (most > 0 && conn->served >= most);
 }
 
+/* TLS has read on behind the answer. What stands there may be a ticket; anything else nobody has asked for, and the next
+ * exchange would take it for its own. */
+static bool tls_has_leftover(struct http_engine *engine, struct http_conn *conn)
+{
+    if (!wire_has_buffered(&conn->socket))
+        return false;
+    size_t count;
+    enum wire_io result = wire_read(&conn->socket, engine->out, HTTP_READ_BYTES, &count);
+    conn->is_hung_up |= result == WIRE_CLOSED || result == WIRE_FAILED;
+    return result != WIRE_AGAIN;
+}
+
 /* engine->fields hold what the head says. */
 static void response_end(struct http_engine *engine, struct http_conn *conn, struct http_exchange *exchange,
                          int field_count, struct http_slice body, size_t leftover)
 {
     conn->served++;
+    http_exchange_count(engine, exchange);
     struct http_response response = {.headers = engine->headers, .header_count = (size_t)field_count};
     for (int i = 0; i < field_count; i++) {
         const struct http1_field *field = &engine->fields[i];
@@ -118,12 +138,12 @@ static void response_end(struct http_engine *engine, struct http_conn *conn, str
         response.body = body;
     http_pool_detach(engine, exchange);
     engine->reported_tls = conn->socket.ssl;
-    if (must_close(engine, conn, exchange, leftover)) {
+    if (must_close(engine, conn, exchange, leftover) || tls_has_leftover(engine, conn)) {
         engine->stats->connections_closed_by_peer += !exchange->closes && conn->is_hung_up;
         http_conn_close(engine, conn);
     } else {
+        watch(engine, conn, exchange);
         http_pool_sort(engine, conn);
-        http_conn_look_again(engine, conn);
     }
     if (engine->blocked_first >= 0)
         http_pool_serve(engine);
@@ -356,14 +376,20 @@ static void response_closed(struct http_engine *engine, struct http_conn *conn, 
                             enum wire_io result)
 {
     if (result == WIRE_CLOSED && conn->stage == H1_UNTIL_CLOSE) {
+        if (conn->socket.ssl != NULL && !http_tls_said_goodbye(conn)) {
+            response_wrong(engine, conn, HTTP_BODY, "TRUNCATED",
+                           "the encrypted connection ended without TLS's goodbye, so the body may be a part");
+            return;
+        }
         exchange->done_ns = pl_clock_ns();
         exchange->closes = true;
         response_end_later(engine, conn, exchange, 0);
         return;
     }
     engine->stats->connections_closed_by_peer++;
-    struct http_fault fault = http_fault_io(HTTP_PHASE_COUNT, result, conn->socket.os_errno);
-    if (conn->is_broken && exchange->first_byte_ns == 0)
+    struct http_fault fault = http_fault_read(conn, result);
+    bool is_told = result == WIRE_FAILED && conn->socket.os_errno == 0; /* TLS's own, an alert perhaps */
+    if (conn->is_broken && !is_told && exchange->first_byte_ns == 0)
         fault = http_fault_io(HTTP_SEND, WIRE_CLOSED, conn->write_errno);
     http_conn_fail(engine, conn, fault);
 }
@@ -395,8 +421,8 @@ void http_h1_event(struct http_engine *engine, struct http_conn *conn)
                 response_closed(engine, conn, exchange, result);
             else if (conn->is_broken)
                 response_closed(engine, conn, exchange, WIRE_CLOSED);
-            else if (conn->socket.wants_write)
-                http_conn_watch(engine, conn, true);
+            else
+                watch(engine, conn, exchange);
             return;
         }
         int reported = engine->reported;

@@ -121,8 +121,30 @@ static void settings_take(struct http_engine *engine, struct http_conn *conn)
     engine->origins[conn->origin].streams = conn->stream_most;
 }
 
+static void continue_waited(struct http_engine *engine, struct http_exchange *exchange)
+{
+    if (!exchange->awaits_continue)
+        return;
+    exchange->awaits_continue = false;
+    hist_record(&engine->stats->continue_wait, pl_clock_ns() - exchange->continue_ns);
+}
+
+/* The answer is whole, and with it the exchange: what of the request was not sent is not wanted (RFC 9113, 8.1). */
+static void answer_end(struct http_engine *engine, struct http_conn *conn, struct http_exchange *exchange)
+{
+    exchange->done_ns = conn->h2->now_ns;
+    exchange->version = 20;
+    stream_leave(conn->h2, exchange->stream);
+    if (exchange->sent < exchange->body.length)
+        nghttp2_submit_rst_stream(conn->h2->session, NGHTTP2_FLAG_NONE, exchange->stream, NGHTTP2_NO_ERROR);
+    continue_waited(engine, exchange);
+    conn->served++;
+    http_exchange_answer(engine, exchange);
+}
+
 static int on_frame(nghttp2_session *session, const nghttp2_frame *frame, void *context)
 {
+    (void)session;
     struct http_conn *conn = context;
     struct http_engine *engine = conn->h2->engine;
     if (frame->hd.type == NGHTTP2_SETTINGS && (frame->hd.flags & NGHTTP2_FLAG_ACK) == 0)
@@ -136,12 +158,8 @@ static int on_frame(nghttp2_session *session, const nghttp2_frame *frame, void *
         return 0;
     if (frame->hd.type == NGHTTP2_HEADERS && exchange->status < 200)
         interim_end(engine, conn, exchange);
-    if ((frame->hd.flags & NGHTTP2_FLAG_END_STREAM) != 0) {
-        exchange->is_complete = exchange->status >= 200;
-        exchange->done_ns = conn->h2->now_ns;
-        if (exchange->awaits_continue) /* a final status: the body is not wanted */
-            nghttp2_submit_rst_stream(session, NGHTTP2_FLAG_NONE, frame->hd.stream_id, NGHTTP2_NO_ERROR);
-    }
+    if ((frame->hd.flags & NGHTTP2_FLAG_END_STREAM) != 0 && exchange->status >= 200)
+        answer_end(engine, conn, exchange);
     return 0;
 }
 
@@ -175,22 +193,14 @@ static int on_stream_close(nghttp2_session *session, int32_t stream, uint32_t co
     if (exchange == NULL)
         return 0;
     stream_leave(conn->h2, stream);
-    if (exchange->awaits_continue) {
-        exchange->awaits_continue = false;
-        hist_record(&engine->stats->continue_wait, pl_clock_ns() - exchange->continue_ns);
-    }
+    continue_waited(engine, exchange);
     bool was_refused = code == NGHTTP2_REFUSED_STREAM || !exchange->is_begun;
-    if (exchange->is_complete) {
-        conn->served++;
-        exchange->version = 20;
-        http_exchange_answer(engine, exchange);
-        return 0;
-    }
     if (was_refused && http_exchange_retry(engine, exchange, true))
         return 0;
     http_exchange_fail(engine, exchange,
                        (struct http_fault){http_exchange_phase(engine, exchange), nghttp2_http2_strerror(code),
-                                           "the server gave the stream up"});
+                                           code == NGHTTP2_PROTOCOL_ERROR ? "one side found the other's stream malformed"
+                                                                          : "the server gave the stream up"});
     return 0;
 }
 
@@ -317,7 +327,7 @@ void http_h2_begin(struct http_engine *engine, struct http_conn *conn, struct ht
     exchange->stream = nghttp2_submit_request(conn->h2->session, NULL, fields, count,
                                               exchange->body.length > 0 ? &provider : NULL, exchange);
     if (exchange->stream < 0) {
-        /* all its stream numbers are used up, or it is told to go away: another connection has more */
+        /* all its stream numbers are used up: another connection has more. This one is the caller's to sort out */
         conn->h2->is_finished = true;
         exchange->awaits_continue = false;
         if (!http_exchange_retry(engine, exchange, true))
@@ -335,9 +345,7 @@ void http_h2_begin(struct http_engine *engine, struct http_conn *conn, struct ht
 
 void http_h2_continue(struct http_engine *engine, struct http_conn *conn, struct http_exchange *exchange)
 {
-    exchange->awaits_continue = false;
-    hist_record(&engine->stats->continue_wait, pl_clock_ns() - exchange->continue_ns);
-    exchange->may_send = exchange->length + exchange->body.length;
+    continue_waited(engine, exchange);
     nghttp2_session_resume_data(conn->h2->session, exchange->stream);
     dirty_add(engine, conn);
 }
@@ -351,11 +359,36 @@ void http_h2_cancel(struct http_engine *engine, struct http_conn *conn, struct h
     dirty_add(engine, conn);
 }
 
+/* Has a connection without streams had its time? */
+static bool has_ended(const struct http_engine *engine, const struct http_conn *conn)
+{
+    const struct http_h2 *h2 = conn->h2;
+    return h2->is_finished || engine->spec.close_each ||
+           (!nghttp2_session_want_read(h2->session) && !nghttp2_session_want_write(h2->session));
+}
+
+/* Brings the lists in line with its streams. true: it is gone. */
+static bool conn_sort(struct http_engine *engine, struct http_conn *conn)
+{
+    if (conn->streams == 0 && has_ended(engine, conn)) {
+        http_conn_close(engine, conn);
+        return true;
+    }
+    http_pool_sort(engine, conn);
+    return false;
+}
+
 /* ---- sending ---- */
 
 static bool unsent_is_empty(const struct http_h2 *h2)
 {
     return h2->unsent_at == h2->unsent.len;
+}
+
+/* For what is unsent, or what TLS has to send before it can read on. */
+static void watch(struct http_engine *engine, struct http_conn *conn)
+{
+    http_conn_watch(engine, conn, conn->socket.wants_write || (!unsent_is_empty(conn->h2) && !conn->socket.wants_read));
 }
 
 void http_h2_sent(struct http_engine *engine, struct http_conn *conn, enum wire_io result, const char *bytes, size_t length,
@@ -366,7 +399,7 @@ void http_h2_sent(struct http_engine *engine, struct http_conn *conn, enum wire_
         if (count < length)
             pl_buf_put_bytes(&conn->h2->unsent, bytes + count, length - count);
         assert(!conn->h2->unsent.full); /* nothing is asked of the session while something is unsent */
-        http_conn_watch(engine, conn, !unsent_is_empty(conn->h2) && !conn->socket.wants_read);
+        watch(engine, conn);
         return;
     }
     conn->is_broken = true;
@@ -431,32 +464,25 @@ void http_h2_flush(struct http_engine *engine)
         bool has_more = true;
         while (has_more && unsent_is_empty(conn->h2) && !conn->is_broken)
             has_more = session_send(engine, conn);
+        conn_sort(engine, conn); /* a reset that has gone out closes its stream */
     }
     engine->dirty_count = 0;
 }
 
 /* ---- receiving ---- */
 
-/* After what came: the lists, and whether the connection has had its time. true: it is gone. */
+/* After what came. true: the connection is gone. */
 static bool conn_settle(struct http_engine *engine, struct http_conn *conn)
 {
-    struct http_h2 *h2 = conn->h2;
-    if (nghttp2_session_want_write(h2->session))
+    if (nghttp2_session_want_write(conn->h2->session))
         dirty_add(engine, conn);
-    bool has_ended = h2->is_finished || (engine->spec.close_each && conn->served > 0) ||
-                     (!nghttp2_session_want_read(h2->session) && !nghttp2_session_want_write(h2->session));
-    if (conn->streams == 0 && has_ended) {
-        http_conn_close(engine, conn);
-        return true;
-    }
-    http_pool_sort(engine, conn);
-    return false;
+    return conn_sort(engine, conn);
 }
 
 static void conn_closed(struct http_engine *engine, struct http_conn *conn, enum wire_io result)
 {
     engine->stats->connections_closed_by_peer++;
-    struct http_fault fault = http_fault_io(HTTP_PHASE_COUNT, result, conn->socket.os_errno);
+    struct http_fault fault = http_fault_read(conn, result);
     if (conn->is_broken && fault.word[0] == 'C' && conn->write_errno != 0)
         fault = http_fault_io(HTTP_PHASE_COUNT, WIRE_CLOSED, conn->write_errno);
     http_conn_fail(engine, conn, fault);
@@ -471,6 +497,8 @@ void http_h2_event(struct http_engine *engine, struct http_conn *conn)
         if (result != WIRE_DONE) {
             if (result != WIRE_AGAIN || conn->is_broken)
                 conn_closed(engine, conn, result == WIRE_AGAIN ? WIRE_CLOSED : result);
+            else
+                watch(engine, conn);
             return;
         }
         engine->stats->received_bytes += (int64_t)count;

@@ -45,7 +45,8 @@ struct http_spec {
     bool no_resumption;
     const char *ca_file;              /* PEM; NULL: the system's */
     const char *cert_file, *key_file; /* client certificate, PEM; NULL: none */
-    const char *server_name;          /* SNI and the name that is verified; NULL: the origin's host */
+    const char *server_name;          /* SNI (but for an address) and who is verified; NULL: the origin's host, wherever
+                                         connect_to or a Host header lead */
     const char *unix_socket;          /* all connections go there; NULL: none */
     const char *const *connect_to;    /* NULL-ended, "HOST:PORT:ADDRESS:PORT" as curl's --connect-to; NULL: none */
     const char *const *sources;       /* NULL-ended: local addresses to connect from, in turn; NULL: the kernel chooses */
@@ -115,7 +116,7 @@ const char *http_phase_name(enum http_phase phase); /* "wait", "resolve", "conne
 struct http_response {
     int status;                        /* final: 200 and above; 101 is a fault */
     int version;                       /* 10, 11, 20 */
-    const struct http_header *headers; /* trailers behind them */
+    const struct http_header *headers; /* HTTP/2: trailers behind them */
     size_t header_count;
     struct http_slice body; /* keeps_body: decoded as asked; else empty */
     int64_t raw_bytes;      /* of the body as it came, without chunk headers */
@@ -138,6 +139,7 @@ struct http_end {
     enum http_phase phase;      /* FAILED, EXPIRED */
     char code[HTTP_CODE_BYTES]; /* FAILED: "connect:ECONNREFUSED", "resolve:NOT_FOUND", "tls:CERTIFICATE" (verification),
                                    "tls:HANDSHAKE", "head:CLOSED", "head:MALFORMED", "head:TOO_LARGE", "body:ECONNRESET",
+                                   "body:TRUNCATED" (ends with a TLS connection that was not closed as TLS wants it),
                                    "wait:DESCRIPTORS", "connect:PORTS" (EADDRNOTAVAIL), ... : a phase, then an errno name or
                                    a word. EXPIRED: "head:EXPIRED": the phase it was in */
     const char *text;           /* FAILED, EXPIRED: a sentence's worth of detail, valid during the call */
@@ -164,18 +166,20 @@ void http_forget(struct http_engine *engine, uint32_t client);
 /* ---- what it counts ---- */
 
 struct http_stats {
-    int64_t requests, answers; /* sent; whole final responses: equal to the server's own counts */
+    int64_t requests, answers; /* sent: the kernel (HTTP/2: nghttp2's output) has it; whole final responses. A server that
+                                  reads to the end counts the same */
     int64_t statuses[600];     /* [100..599] final ones */
     int64_t other_statuses, interim;
     int64_t sent_bytes, received_bytes; /* on the sockets, without TLS's own */
     int64_t body_bytes;                 /* received, before decoding */
     int64_t connections_opened, connections_failed, connections_closed_by_peer, connections_evicted;
     int64_t handshakes_full, handshakes_resumed;
-    int64_t retries;   /* of a reused connection that ended before any byte of an answer */
+    int64_t retries;   /* sent once more: a reused connection ended before any byte of an answer, or HTTP/2 refused it */
     int64_t continues; /* 100-continue that were waited for; their wait is in `continue_wait` */
     int64_t blocked;   /* exchanges that waited for a connection of the budget */
     struct hist connect, tls, first_byte, blocked_wait, continue_wait; /* ns */
-    struct hist exchanges_per_connection; /* of connections that were closed, and at the end of those that are open */
+    struct hist exchanges_per_connection; /* of connections that were closed, and at the end of those that are open: their
+                                             sum is `answers` */
 };
 void http_stats_init(struct http_stats *stats);
 void http_stats_release(struct http_stats *stats);

@@ -38,6 +38,7 @@ enum {
     HTTP_READ_BYTES = 64 * 1024,
     HTTP_EVENTS = 64,
     HTTP_ORIGINS_MOST = 65536,
+    HTTP_HOST_MOST = 255,              /* bytes of a host's name */
     HTTP_INLINE_BODY_BYTES = 16 * 1024 /* a body that is not longer is sent in one piece with its head */
 };
 
@@ -73,7 +74,7 @@ struct http_origin_entry {
     char *authority; /* as Host says it: without the scheme's own port */
     uint16_t port, peer_count;
     uint16_t streams; /* HTTP/2: as many as it allowed last on a connection, and we want; 0: it has not said yet */
-    bool is_tls, is_ip;
+    bool is_tls;
     uint32_t turn;      /* the address that is next */
     uint32_t *peers;    /* in the arena */
     int32_t free_first; /* its connections that can take an exchange: the one used last is first */
@@ -99,6 +100,7 @@ struct http_route {
 
 PL_MUST_CHECK enum pl_code http_resolve_init(struct http_engine *engine, struct pl_err *err);
 void http_resolve_release(struct http_engine *engine);
+bool http_is_ip(const char *host); /* an address, without a zone */
 
 /* ---- exchange.c ---- */
 
@@ -127,8 +129,7 @@ struct http_exchange {
     bool is_head, has_body, keeps_body, decodes, is_safe, expects_continue, closes; /* of the request */
     bool has_inline_body;                                                           /* `bytes` hold it */
     bool is_begun;                                                                  /* HTTP/2: its stream was opened */
-    bool is_complete; /* HTTP/2: the answer has ended, the stream not yet */
-    bool is_retried, awaits_continue, wants_fresh, is_tls, is_new_connection, is_resumed, is_answered;
+    bool is_retried, awaits_continue, wants_fresh, is_tls, is_new_connection, is_resumed;
     uint8_t refusals; /* streams that the server did not begin */
     uint8_t version;
     int32_t conn;           /* ACTIVE, OPENING */
@@ -240,6 +241,7 @@ struct http_engine {
     struct ssl_ctx_st *tls;
     struct bio_method_st *bio_method;
     struct ssl_st *reported_tls; /* of the exchange that is being reported */
+    bool trusts;                 /* the system's certificates were read */
     bool owns_reported_tls;      /* its connection is closed already */
     char reported_ip[48];        /* what is being reported may lead to another origin: the addresses may move */
 
@@ -277,7 +279,9 @@ static inline uint32_t http_conn_timer(const struct http_engine *engine, const s
 
 /* A wrong end: it goes among the ended, detached from everything. */
 void http_exchange_fail(struct http_engine *engine, struct http_exchange *exchange, struct http_fault fault);
-/* A whole answer stands in the exchange's own memory (HTTP/2): goes among the ended. */
+/* A whole answer has come. Once for each, with the connection's `served`. */
+void http_exchange_count(struct http_engine *engine, const struct http_exchange *exchange);
+/* The answer stands in the exchange's own memory (HTTP/2): counted, and among the ended. */
 void http_exchange_answer(struct http_engine *engine, struct http_exchange *exchange);
 /* Reports an HTTP/1.1 answer now; the exchange is detached already. Head and body stand where they were read. */
 void http_exchange_report(struct http_engine *engine, struct http_exchange *exchange, struct http_response *response);
@@ -298,7 +302,7 @@ void http_request_keep(struct http_engine *engine, struct http_exchange *exchang
 void http_fields_put(struct pl_buf *buf, const char *name, size_t name_length, const char *value, size_t value_length);
 /* Walks them: *at starts at 0. */
 bool http_fields_next(const struct pl_buf *buf, size_t *at, struct http_header *ret_field);
-bool http_is_named(struct http_slice name, const char *lower, size_t length);
+bool http_is_named(struct http_slice name, const char *lower, size_t length); /* lower: begins with a letter */
 
 /* ---- pool.c ---- */
 
@@ -330,6 +334,8 @@ void http_conn_count(struct http_engine *engine, struct http_conn *conn); /* wha
 /* It is broken: its exchanges are sent again or fail. phase HTTP_PHASE_COUNT: the one that each is in. */
 void http_conn_fail(struct http_engine *engine, struct http_conn *conn, struct http_fault fault);
 struct http_fault http_fault_io(enum http_phase phase, enum wire_io result, int os_errno);
+/* Of a connection that could not be read; the phase is each exchange's. */
+struct http_fault http_fault_read(const struct http_conn *conn, enum wire_io result);
 
 /* ---- h1.c ---- */
 
@@ -359,10 +365,15 @@ void http_h2_sent(struct http_engine *engine, struct http_conn *conn, enum wire_
 
 PL_MUST_CHECK enum pl_code http_tls_init(struct http_engine *engine, struct pl_err *err);
 void http_tls_release(struct http_engine *engine);
+/* There is an origin with TLS: reads the system's certificates, which takes a while, if these are to be trusted. */
+void http_tls_trust(struct http_engine *engine);
 /* false: OpenSSL could not. */
 bool http_tls_begin(struct http_engine *engine, struct http_conn *conn);
 enum http_tls_progress { HTTP_TLS_READING, HTTP_TLS_WRITING, HTTP_TLS_DONE, HTTP_TLS_FAILED };
 enum http_tls_progress http_tls_advance(struct http_engine *engine, struct http_conn *conn, struct http_fault *ret_fault);
+const char *http_tls_reason(const struct http_conn *conn); /* of its last fault, in OpenSSL's words; NULL: none */
+/* The server has closed the conversation as TLS wants it; without that what ended may have been cut off. */
+bool http_tls_said_goodbye(const struct http_conn *conn);
 void http_tls_end(struct http_engine *engine, struct http_conn *conn);
 void http_tls_reported(struct http_engine *engine); /* nobody asks for its certificate any more */
 void http_tls_forget_session(struct http_origin_entry *origin);

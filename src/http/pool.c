@@ -1,7 +1,8 @@
 /* Who gets which connection.
  *
- * Order: a client's own last one, another idle one of the origin, a new one when the budget allows it, the place of the
- * one that any origin has not used for longest, or the end of the queue. Nobody overtakes the queue. */
+ * Order: a client's own last one; another idle one of the origin, if the client has one elsewhere or there may be no more
+ * (HTTP/2: always); a new one when the budget allows it; the place of the one that any origin has not used for longest; or
+ * the end of the queue. Nobody overtakes the queue. */
 #include "http/http_int.h"
 
 #include <assert.h>
@@ -222,18 +223,32 @@ void http_pool_serve(struct http_engine *engine)
 
 /* ---- choosing ---- */
 
+/* A simulated user's connection is his: who has none opens one as long as the budget allows it, and does not borrow. */
 static struct http_conn *find(const struct http_engine *engine, const struct http_exchange *exchange)
 {
+    bool has_own = engine->spec.http2;
     if (exchange->wants_fresh)
         return NULL;
     if (exchange->last_conn >= 0) {
-        struct http_conn *own = &engine->conns[exchange->last_conn];
-        if (own->is_listed && own->origin == exchange->origin &&
-            (engine->spec.http2 || own->last_client == http_client_of(engine, exchange)))
-            return own;
+        struct http_conn *last = &engine->conns[exchange->last_conn];
+        bool is_own = last->state != CONN_NONE && last->last_client == http_client_of(engine, exchange);
+        if (last->is_listed && last->origin == exchange->origin && (engine->spec.http2 || is_own))
+            return last;
+        has_own = has_own || is_own;
     }
     int32_t first = engine->origins[exchange->origin].free_first;
-    return first >= 0 ? &engine->conns[first] : NULL;
+    return first >= 0 && (has_own || engine->conn_count == engine->conn_most) ? &engine->conns[first] : NULL;
+}
+
+static void begin_stream(struct http_engine *engine, struct http_conn *conn, struct http_exchange *exchange)
+{
+    http_h2_begin(engine, conn, exchange);
+    if (__builtin_expect(!conn->h2->is_finished, 1))
+        return;
+    if (conn->streams == 0)
+        http_conn_close(engine, conn);
+    else
+        http_pool_sort(engine, conn);
 }
 
 bool http_pool_place(struct http_engine *engine, struct http_exchange *exchange)
@@ -244,7 +259,7 @@ bool http_pool_place(struct http_engine *engine, struct http_exchange *exchange)
         http_pool_attach(engine, conn, exchange);
         exchange->state = EXCHANGE_OPENING;
         if (is_open && engine->spec.http2)
-            http_h2_begin(engine, conn, exchange);
+            begin_stream(engine, conn, exchange);
         else if (is_open)
             http_h1_begin(engine, conn, exchange);
         return true;

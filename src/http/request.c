@@ -16,7 +16,7 @@ struct stated {
 
 bool http_is_named(struct http_slice name, const char *lower, size_t length)
 {
-    return name.length == length && strncasecmp(name.text, lower, length) == 0;
+    return name.length == length && (name.text[0] | 0x20) == lower[0] && strncasecmp(name.text, lower, length) == 0;
 }
 
 static bool slice_has(struct http_slice value, const char *word, size_t length)

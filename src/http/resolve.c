@@ -13,7 +13,7 @@
 
 #include "base/ban.h"
 
-enum { HOST_MOST = 255, PEERS_OF_A_NAME_MOST = 64, PEERS_MOST = 1 << 20 };
+enum { PEERS_OF_A_NAME_MOST = 64, PEERS_MOST = 1 << 20 };
 
 #define UNIX_PATH_BYTES sizeof(((struct sockaddr_un *)NULL)->sun_path)
 
@@ -152,7 +152,7 @@ struct origin_key {
 /* Names are the same in either case of their letters. */
 static uint64_t origin_hash(const struct origin_key *key)
 {
-    char lower[HOST_MOST];
+    char lower[HTTP_HOST_MOST];
     for (size_t i = 0; i < key->host.length; i++) {
         char c = key->host.text[i];
         lower[i] = c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
@@ -175,7 +175,7 @@ static bool origin_is(const void *context, uint32_t index, const void *key)
            strncasecmp(origin->host, asked->host.text, asked->host.length) == 0 && origin->host[asked->host.length] == '\0';
 }
 
-static bool is_ip(const char *host)
+bool http_is_ip(const char *host)
 {
     unsigned char address[sizeof(struct in6_addr)];
     return inet_pton(AF_INET, host, address) == 1 || inet_pton(AF_INET6, host, address) == 1;
@@ -186,7 +186,7 @@ static void origin_resolve(struct http_engine *engine, struct http_origin_entry 
 {
     char service[8];
     snprintf(service, sizeof service, "%u", (unsigned)port);
-    struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = is_ip(host) ? AI_NUMERICHOST : 0}, *found = NULL;
+    struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = http_is_ip(host) ? AI_NUMERICHOST : 0}, *found = NULL;
     if ((engine->stop != NULL && *engine->stop != 0) || getaddrinfo(host, service, &hints, &found) != 0)
         return;
     uint32_t peers[PEERS_OF_A_NAME_MOST];
@@ -230,7 +230,7 @@ int http_origin(struct http_engine *engine, bool is_tls, struct http_slice host,
 {
     if (host.length >= 2 && host.text[0] == '[' && host.text[host.length - 1] == ']')
         host = (struct http_slice){host.text + 1, host.length - 2};
-    if (host.length == 0 || host.length > HOST_MOST)
+    if (host.length == 0 || host.length > HTTP_HOST_MOST)
         return -1;
     for (size_t i = 0; i < host.length; i++)
         if (host.text[i] <= ' ' || host.text[i] == 0x7f || strchr("/?#@[]\\\"<>", host.text[i]) != NULL)
@@ -245,13 +245,15 @@ int http_origin(struct http_engine *engine, bool is_tls, struct http_slice host,
     struct http_origin_entry *origin = &engine->origins[engine->origin_count];
     *origin = (struct http_origin_entry){.port = key.port, .is_tls = is_tls, .free_first = -1};
     origin->host = pl_strndup(engine->arena, host.text, host.length);
-    origin->is_ip = is_ip(origin->host);
     bool needs_brackets = strchr(origin->host, ':') != NULL;
     const char *before = needs_brackets ? "[" : "", *behind = needs_brackets ? "]" : "";
-    origin->authority = key.port == own_port
-                            ? pl_format(engine->arena, "%s%s%s", before, origin->host, behind)
-                            : pl_format(engine->arena, "%s%s%s:%u", before, origin->host, behind, (unsigned)key.port);
+    int length = (int)strcspn(origin->host, "%"); /* the zone of an address is of this machine alone (RFC 6874, 4) */
+    origin->authority = key.port == own_port ? pl_format(engine->arena, "%s%.*s%s", before, length, origin->host, behind)
+                                             : pl_format(engine->arena, "%s%.*s%s:%u", before, length, origin->host, behind,
+                                                         (unsigned)key.port);
     origin_lead(engine, origin);
+    if (is_tls)
+        http_tls_trust(engine);
     http_table_put(&engine->origin_table, hash, (uint32_t)engine->origin_count, origin_hash_at, engine);
     return (int)engine->origin_count++;
 }

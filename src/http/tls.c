@@ -111,8 +111,6 @@ static enum pl_code context_fill(struct http_engine *engine, SSL_CTX *context, s
     SSL_CTX_set_verify(context, spec->insecure ? SSL_VERIFY_NONE : SSL_VERIFY_PEER, NULL);
     if (spec->ca_file != NULL && SSL_CTX_load_verify_locations(context, spec->ca_file, NULL) != 1)
         return file_wrong(err, "certificates of", spec->ca_file);
-    if (spec->ca_file == NULL && !spec->insecure)
-        SSL_CTX_set_default_verify_paths(context);
     if (spec->cert_file != NULL && SSL_CTX_use_certificate_chain_file(context, spec->cert_file) != 1)
         return file_wrong(err, "client certificate", spec->cert_file);
     const char *key = spec->key_file != NULL ? spec->key_file : spec->cert_file;
@@ -139,6 +137,15 @@ enum pl_code http_tls_init(struct http_engine *engine, struct pl_err *err)
     return context_fill(engine, engine->tls, err);
 }
 
+void http_tls_trust(struct http_engine *engine)
+{
+    if (engine->trusts || engine->spec.ca_file != NULL || engine->spec.insecure)
+        return;
+    engine->trusts = true;
+    SSL_CTX_set_default_verify_paths(engine->tls);
+    ERR_clear_error();
+}
+
 void http_tls_release(struct http_engine *engine)
 {
     SSL_CTX_free(engine->tls);
@@ -156,13 +163,20 @@ void http_tls_forget_session(struct http_origin_entry *origin)
 /* Whom the certificate must be for, and who is asked for. */
 static bool name_set(const struct http_engine *engine, const struct http_origin_entry *origin, SSL *ssl)
 {
-    const char *name = engine->spec.server_name != NULL ? engine->spec.server_name : origin->host;
-    bool is_ip = engine->spec.server_name == NULL && origin->is_ip;
-    if (is_ip)
+    const char *said = engine->spec.server_name != NULL ? engine->spec.server_name : origin->host;
+    size_t length = strlen(said);
+    char name[HTTP_HOST_MOST + 1];
+    if (length > HTTP_HOST_MOST)
+        return false;
+    memcpy(name, said, length + 1);
+    char *zone = strchr(name, '%');
+    if (zone != NULL) /* "fe80::1%eth0": which way it is reached is no part of whom it is */
+        *zone = '\0';
+    if (http_is_ip(name)) /* SNI has no addresses (RFC 6066, 3) */
         return X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), name) == 1;
-    /* SSL_set_tlsext_host_name, whose macro casts the const away */
-    long is_set = SSL_ctrl(ssl, SSL_CTRL_SET_TLSEXT_HOSTNAME, TLSEXT_NAMETYPE_host_name, (void *)(uintptr_t)name);
-    return is_set == 1 && SSL_set1_host(ssl, name) == 1;
+    if (length > 1 && name[length - 1] == '.') /* the end of the whole name, which no certificate writes */
+        name[length - 1] = '\0';
+    return SSL_set_tlsext_host_name(ssl, name) == 1 && SSL_set1_host(ssl, name) == 1;
 }
 
 bool http_tls_begin(struct http_engine *engine, struct http_conn *conn)
@@ -238,6 +252,16 @@ enum http_tls_progress http_tls_advance(struct http_engine *engine, struct http_
     /* what was to be resumed may be why */
     http_tls_forget_session(&engine->origins[conn->origin]);
     return HTTP_TLS_FAILED;
+}
+
+const char *http_tls_reason(const struct http_conn *conn)
+{
+    return conn->socket.tls_error != 0 ? ERR_reason_error_string(conn->socket.tls_error) : NULL;
+}
+
+bool http_tls_said_goodbye(const struct http_conn *conn)
+{
+    return (SSL_get_shutdown(conn->socket.ssl) & SSL_RECEIVED_SHUTDOWN) != 0;
 }
 
 void http_tls_end(struct http_engine *engine, struct http_conn *conn)

@@ -42,7 +42,8 @@ static size_t group_count(const struct httpload_options *options)
 void httpload_total_init(struct httpload_total *total, const struct httpload_options *options, double rate_per_s)
 {
     size_t count = (size_t)options->script_count;
-    *total = (struct httpload_total){.options = options, .rate_per_s = rate_per_s, .arena = pl_arena_new()};
+    *total = (struct httpload_total){
+        .options = options, .rate_per_s = rate_per_s, .seed = options->seed, .arena = pl_arena_new()};
     cell_init(&total->whole);
     total->scripts = cells_new(count);
     if (group_count(options) > 0)
@@ -172,15 +173,6 @@ static double per_s(int64_t count, int64_t duration_ns)
     return duration_ns <= 0 ? 0 : (double)count * (double)PL_NS_PER_S / (double)duration_ns;
 }
 
-int64_t httpload_error_answers(const struct httpload_total *total)
-{
-    const struct load_http_result *http = total->result.http;
-    int64_t count = 0;
-    for (int status = 400; status < 600 && http != NULL && total->options->url != NULL; status++)
-        count += http->measured.statuses[status];
-    return count;
-}
-
 double httpload_completed_per_s(const struct httpload_total *total)
 {
     return per_s(total->result.completed_in_window, total->result.window_ns);
@@ -258,8 +250,7 @@ bool httpload_has_failed(const struct httpload_total *total)
 {
     const struct ledger *ledger = &total->whole.ledger;
     int64_t cut_off = total->was_interrupted ? 0 : ledger->unfinished - ledger->never_started;
-    return ledger->failed > 0 || ledger->expired > 0 || cut_off > 0 || ledger->completed == 0 ||
-           httpload_error_answers(total) > 0;
+    return ledger->failed > 0 || ledger->expired > 0 || cut_off > 0 || ledger->completed == 0;
 }
 
 enum httpload_exit httpload_exit_worse(enum httpload_exit a, enum httpload_exit b)

@@ -32,6 +32,7 @@ struct httpload_fault {
 struct httpload_total {
     const struct httpload_options *options;
     double rate_per_s; /* that was asked for; 0: a closed loop */
+    uint64_t seed;     /* of this load: trials of a search have their own */
     struct pl_arena *arena;
     struct httpload_cell whole, *scripts, *groups; /* groups: NULL without tenants */
     struct httpload_step **steps;                  /* [script_count][io_step_count] */
@@ -66,10 +67,6 @@ struct httpload_latency {
 /* censored: NULL for none. */
 struct httpload_latency httpload_latency_of(const struct hist *ended, const struct hist *censored);
 
-/* Answers of the measured time with a status of 400 and above, when a URL was loaded: there is no file that says whether
- * they were expected, so they count as completed, and are told. 0 with files. */
-int64_t httpload_error_answers(const struct httpload_total *total);
-
 double httpload_completed_per_s(const struct httpload_total *total); /* of the window; 0 without one */
 double httpload_due_per_s(const struct httpload_total *total);
 
@@ -83,8 +80,7 @@ const char *httpload_verdict_name(enum objective_verdict verdict);
 /* All objectives; "none" when there are none. */
 const char *httpload_verdict(const struct httpload_total *total);
 
-/* Something went wrong that was not asked for: failed or expired operations, ones without an end, answers that are errors,
- * nothing completed. */
+/* Something went wrong that was not asked for: failed or expired operations, ones without an end, nothing completed. */
 bool httpload_has_failed(const struct httpload_total *total);
 
 enum httpload_exit {

@@ -15,7 +15,10 @@ struct httpload_trial {
     enum search_verdict verdict;
     int64_t due, completed;
     struct httpload_latency response;
-    const char *mark; /* why it counts as no data; NULL: it does not, or there was none */
+    uint64_t seed;
+    int64_t clients;
+    bool waited;      /* it failed by the wait for a client: without it the objective was met */
+    const char *mark; /* why its latencies are the client's, too; NULL: they are not */
 };
 
 struct httpload_find {
@@ -34,8 +37,9 @@ PL_MUST_CHECK enum pl_code httpload_find_run(struct httpload_find *find, const s
 
 struct search_spec httpload_find_spec(const struct httpload_options *options);
 
-/* What a finished load says: NO_DATA when it is marked. Unless the objective speaks of errors, a load in which more than
- * 1 % of what was due did not complete fails. */
+/* What a finished load says. One that is marked may pass, as lateness of the client only lengthens responses, but what it
+ * misses is NO_DATA. Unless the objective speaks of errors, a load in which more than 1 % of what was due did not complete
+ * fails. */
 struct httpload_trial httpload_find_trial(const struct httpload_total *total);
 
 /* "found", "above_max", "below_min", "gave_up", "unfinished". */
@@ -44,6 +48,8 @@ enum httpload_exit httpload_find_exit(const struct httpload_find *find);
 
 /* ---- report ---- */
 void httpload_find_put_trial(FILE *out, const struct httpload_find *find); /* the last one */
-void httpload_find_put_answer(FILE *out, const struct httpload_find *find, const char *objective);
+/* text: the objective as a terminal may see it. */
+void httpload_find_put_answer(FILE *out, const struct httpload_find *find, const struct objective *objective,
+                              const char *text);
 
 #endif

@@ -275,7 +275,7 @@ static json_t *json_options(struct pl_arena *arena, const struct httpload_total 
     } flags[] = {
         {"constant", options->constant},         {"http2", options->http2},         {"http1_0", options->http1_0},
         {"no_keepalive", options->no_keepalive}, {"insecure", options->insecure},   {"follow", options->follow},
-        {"compressed", options->compressed},     {"cookies", !options->no_cookies},
+        {"compressed", options->compressed},     {"cookies", !options->no_cookies}, {"any_status", options->any_status},
     };
     json_t *object = json_object();
     set(object, "url", json_text(arena, options->url));
@@ -393,6 +393,7 @@ static json_t *json_trial(struct pl_arena *arena, const struct httpload_trial *t
     set(object, "completed", json_integer(trial->completed));
     set(object, "response", json_latency(&trial->response));
     set(object, "client_was_the_limit", json_text(arena, trial->mark));
+    set(object, "seed", json_string(pl_format(arena, "%llu", (unsigned long long)trial->seed)));
     return object;
 }
 
@@ -436,7 +437,6 @@ static json_t *json_root(struct pl_arena *arena, const struct httpload_total *to
     set(root, "due_per_s", json_double(httpload_due_per_s(total)));
     set(root, "completed_per_s", json_double(httpload_completed_per_s(total)));
     cell_put(root, &total->whole);
-    set(root, "error_answers", json_integer(httpload_error_answers(total)));
     set(root, "scripts", json_scripts(arena, total));
     set(root, "groups", json_groups(arena, total));
     set(root, "tenants", json_tenants(total));

@@ -164,6 +164,7 @@ static const struct option_row rows[] = {
     CALL("header", 'H', "'NAME: VALUE'", httpload_value_header, "a header, in files those that do not state it; many"),
     CALL("data", 0, "@FILE|TEXT", take_data, "the body; -d@FILE is the same as --data @FILE"),
     CALL("user", 0, "NAME:PASSWORD", httpload_value_user, "basic authentication; the password is never shown"),
+    FLAG("any-status", chosen.any_status, "statuses of 400 and above are answers as good as others"),
 
     PART("Connections:"),
     FIELD(OPTION_TEXT, "base-url", "URL", chosen.base_url, "completes URLs that are only a path"),
@@ -265,8 +266,70 @@ static void print_help(void)
 
 /* ---- reading ---- */
 
-static bool say_try_help(const char *near)
+/* Options of other tools (curl, wrk, wrk2, hey, oha, ab, h2load, k6, vegeta), and what does the same here. */
+static const struct {
+    const char *name, *instead;
+} foreign[] = {
+    {"t", "threads are chosen; --workers N sets their number, --timeout TIME the time for an answer"},
+    {"threads", "it is --workers N; clients are -c N"},
+    {"concurrency", "it is -c N"},
+    {"vus", "it is -c N"},
+    {"u", "clients are -c N"},
+    {"iterations", "it is -n N"},
+    {"i", "-n N is how many operations, FILE.hurl@WEIGHT what they do"},
+    {"z", "it is -d TIME"},
+    {"q", "it is -R RATE, with a unit: -R 200/s (and --quiet says less)"},
+    {"r", "a rate is -R RATE, with a unit: -R 200/s"},
+    {"qps", "it is -R RATE, with a unit: -R 200/s"},
+    {"rps", "it is -R RATE, with a unit: -R 200/s"},
+    {"stages", "a load has one rate; a plan (docs/plans.md) has stages"},
+    {"k", "it is --insecure; connections are kept unless --no-keepalive"},
+    {"X", "it is -m METHOD"},
+    {"request", "it is -m METHOD"},
+    {"L", "it is --follow"},
+    {"location", "it is --follow"},
+    {"body", "it is --data @FILE or --data TEXT"},
+    {"D", "it is --data @FILE or -d@FILE"},
+    {"T", "state it as a header: -H 'Content-Type: TYPE'"},
+    {"data-binary", "it is --data, which changes nothing"},
+    {"data-raw", "it is --data; one that begins with @ names a file"},
+    {"json-body", "it is --data TEXT with -H 'Content-Type: application/json'"},
+    {"a", "it is --user NAME:PASSWORD"},
+    {"b", "state it as a header: -H 'Cookie: NAME=VALUE'"},
+    {"cookie", "state it as a header: -H 'Cookie: NAME=VALUE'"},
+    {"A", "state it as a header: -H 'User-Agent: NAME'"},
+    {"e", "state it as a header: -H 'Referer: URL'"},
+    {"s", "a script is a Hurl file: FILE.hurl"},
+    {"script", "a script is a Hurl file: FILE.hurl"},
+    {"targets", "write the requests as Hurl files: FILE.hurl@WEIGHT"},
+    {"max-time", "it is --timeout TIME"},
+    {"resolve", "it is --connect-to HOST:PORT:ADDRESS:PORT"},
+    {"latency", "percentiles are in every report"},
+    {"disable-keepalive", "it is --no-keepalive"},
+    {"root-certs", "it is --cacert FILE"},
+    {"o", "results go to --json=FILE, --hdr FILE, --hlog FILE, --log FILE"},
+    {"out", "results go to --json=FILE, --hdr FILE, --hlog FILE, --log FILE"},
+    {"output", "results go to --json=FILE, --hdr FILE, --hlog FILE, --log FILE"},
+    {"x", "proxies are not supported; --connect-to HOST:PORT:ADDRESS:PORT goes elsewhere"},
+    {"proxy", "proxies are not supported; --connect-to HOST:PORT:ADDRESS:PORT goes elsewhere"},
+    {"http3", "HTTP/3 is not supported: --http2"},
+    {"v", "the report says everything; --log FILE has each operation"},
+    {"verbose", "the report says everything; --log FILE has each operation"},
+};
+
+static const char *instead_of(const char *name)
 {
+    for (size_t i = 0; i < sizeof foreign / sizeof foreign[0]; i++)
+        if (strcmp(foreign[i].name, name) == 0)
+            return foreign[i].instead;
+    return NULL;
+}
+
+static bool say_try_help(const char *name, const char *near)
+{
+    const char *instead = instead_of(name);
+    if (instead != NULL)
+        return httpload_say("Here %s.", instead);
     if (near != NULL)
         return httpload_say("Did you mean --%s?", near);
     return httpload_say("\"plimsoll http --help\" lists the options.");
@@ -335,7 +398,7 @@ static bool read_long(struct httpload_parse *parse, const char *word, struct wor
         return take_row(parse, &rows[r], words->items[words->next++]);
     }
     httpload_say("there is no option --%s", name);
-    return say_try_help(pl_near(name, names, name_count));
+    return say_try_help(name, pl_near(name, names, name_count));
 }
 
 /* All options with a letter take a value: the rest of the word, or the next one. */
@@ -350,8 +413,10 @@ static bool read_letter(struct httpload_parse *parse, const char *word, struct w
             return httpload_say("-%c needs a value: %s", word[0], rows[r].argument);
         return take_row(parse, &rows[r], words->items[words->next++]);
     }
-    httpload_say("there is no option -%c", word[0]);
-    return say_try_help(NULL);
+    const char letter[] = {word[0], '\0'};
+    bool is_shown = word[0] > ' ' && word[0] < 0x7f;
+    httpload_say("there is no option -%s", is_shown ? letter : "?");
+    return say_try_help(letter, NULL);
 }
 
 /* What only prints. */
@@ -388,6 +453,20 @@ static bool read_arguments(struct httpload_parse *parse, int argc, char **argv)
     return true;
 }
 
+/* With a rate, operations are dealt out evenly: as many clients as divide them, as long as those are no less than without a
+ * rate. */
+static int64_t clients_default(const struct httpload_options *chosen)
+{
+    if (chosen->rate_per_s <= 0 && chosen->find_text == NULL)
+        return DEFAULT_CLIENTS;
+    if (chosen->operations > 0 && chosen->operations <= DEFAULT_OPEN_CLIENTS)
+        return chosen->operations;
+    for (int64_t clients = DEFAULT_OPEN_CLIENTS; chosen->operations > 0 && clients >= DEFAULT_CLIENTS; clients--)
+        if (chosen->operations % clients == 0)
+            return clients;
+    return DEFAULT_OPEN_CLIENTS;
+}
+
 bool httpload_options_parse(int argc, char **argv, struct pl_arena *arena, struct httpload_options *options, int *ret_exit)
 {
     struct httpload_parse parse = {.arena = arena,
@@ -400,8 +479,7 @@ bool httpload_options_parse(int argc, char **argv, struct pl_arena *arena, struc
     bool is_good = read_arguments(&parse, argc, argv);
     if (is_good && !parse.is_over) {
         if (!parse.has_clients)
-            parse.chosen.clients =
-                parse.chosen.rate_per_s > 0 || parse.chosen.find_text != NULL ? DEFAULT_OPEN_CLIENTS : DEFAULT_CLIENTS;
+            parse.chosen.clients = clients_default(&parse.chosen);
         is_good = httpload_check(&parse);
     }
     if (!is_good || parse.is_over) {

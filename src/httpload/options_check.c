@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/limits.h"
+#include "base/near.h"
 #include "base/num.h"
 #include "httpload/say_int.h"
 #include "hurl/hurl.h"
@@ -101,6 +102,8 @@ static bool operand_unknown(const char *text)
                             text);
     if (strchr(text, '@') == NULL && (strchr(text, '.') != NULL || strchr(text, ':') != NULL || strchr(text, '/') != NULL))
         return httpload_say("\"%s\" is neither a URL nor a Hurl file (FILE.hurl); did you mean http://%s ?", text, text);
+    if (strcmp(text, "localhost") == 0)
+        return httpload_say("\"localhost\" is neither a URL nor a Hurl file (FILE.hurl); did you mean http://localhost ?");
     return httpload_say("an operand is neither a URL (http://HOST/PATH) nor a Hurl file (FILE.hurl)%s%s",
                         strchr(text, '@') == NULL ? ": " : "", strchr(text, '@') == NULL ? text : "");
 }
@@ -136,6 +139,9 @@ static bool check_operands(struct httpload_parse *parse)
         if (chosen->method != NULL || chosen->data != NULL)
             return httpload_say("%s belongs to a URL: Hurl files state their own",
                                 chosen->method != NULL ? "-m" : "--data");
+        if (chosen->any_status)
+            return httpload_say(
+                "--any-status belongs to a URL: a Hurl file says what it expects (HTTP 200; HTTP * for any)");
         return true;
     }
     if (chosen->script_count > 0)
@@ -237,6 +243,36 @@ static bool check_tenants(const struct httpload_options *chosen)
     return check_pairs(pairs, sizeof pairs / sizeof pairs[0]);
 }
 
+/* A URL is taken as it is: data for which it has no place would be left out in silence. */
+static bool check_data_of_url(struct httpload_parse *parse)
+{
+    static const char *const columns[] = {"url", "host", "user", "weight", "group", "header.NAME"};
+    const struct httpload_options *chosen = &parse->chosen;
+    if (chosen->url == NULL)
+        return true;
+    const struct pair pairs[] = {
+        {strstr(chosen->url, "{{") != NULL,
+         "the URL holds \"{{\": variables are known in Hurl files only: GET http://HOST/{{NAME}}"},
+        {chosen->variables.count > 0, "--variable belongs to Hurl files: a URL has no place for variables"},
+        {chosen->feeds.count > 0, "--feed belongs to Hurl files: a URL has no place for variables"},
+    };
+    if (!check_pairs(pairs, sizeof pairs / sizeof pairs[0]))
+        return false;
+    for (size_t i = 0; i < chosen->tenant_columns.count; i++) {
+        const char *text = chosen->tenant_columns.items[i];
+        const char *name = pl_strndup(parse->arena, text, strcspn(text, "="));
+        bool is_known = strncmp(name, "header.", 7) == 0;
+        for (size_t c = 0; c < sizeof columns / sizeof columns[0]; c++)
+            is_known |= strcmp(columns[c], name) == 0;
+        const char *near = is_known ? NULL : pl_near(name, columns, sizeof columns / sizeof columns[0]);
+        if (!is_known)
+            return httpload_say("--tenant: the column \"%s\" has no use without a Hurl file: %s%s%s", name,
+                                near != NULL ? "did you mean " : "url, host, user, header.NAME, weight and group have one",
+                                near != NULL ? near : "", near != NULL ? "?" : "");
+    }
+    return true;
+}
+
 /* Files of results that the run could not keep apart. */
 static bool check_files(const struct httpload_options *chosen)
 {
@@ -265,6 +301,15 @@ static bool objective_take(struct httpload_parse *parse, const char *given, cons
     return httpload_say_err(&err);
 }
 
+/* Whether a term can hold at a low rate and fail at a high one. */
+static bool is_met_below(const struct objective_term *term)
+{
+    bool is_bound_from_above = term->relation == OBJECTIVE_LESS || term->relation == OBJECTIVE_AT_MOST;
+    bool is_of_the_bad =
+        term->measure == OBJECTIVE_QUANTILE || term->measure == OBJECTIVE_MEAN || term->measure == OBJECTIVE_ERRORS;
+    return is_bound_from_above || !is_of_the_bad;
+}
+
 static bool objectives_take(struct httpload_parse *parse)
 {
     struct httpload_options *chosen = &parse->chosen;
@@ -278,14 +323,22 @@ static bool objectives_take(struct httpload_parse *parse)
         if (!objective_take(parse, objective->is_fail_if ? "--fail-if" : "--threshold", text, &objective->objective))
             return false;
     }
-    return chosen->find_text == NULL || objective_take(parse, "--find-max", chosen->find_text, &chosen->find);
+    if (chosen->find_text == NULL)
+        return true;
+    if (!objective_take(parse, "--find-max", chosen->find_text, &chosen->find))
+        return false;
+    for (size_t i = 0; i < chosen->find.term_count; i++)
+        if (!is_met_below(&chosen->find.terms[i]))
+            return httpload_say("--find-max: \"%s\" holds when the server is worse, not at low rates: < or <= is meant",
+                                chosen->find.terms[i].text);
+    return true;
 }
 
 bool httpload_check(struct httpload_parse *parse)
 {
     struct httpload_options *chosen = &parse->chosen;
     if (!check_operands(parse) || !check_search(parse) || !check_loop(parse) || !check_connections(chosen) ||
-        !check_tenants(chosen) || !check_files(chosen) || !objectives_take(parse))
+        !check_tenants(chosen) || !check_data_of_url(parse) || !check_files(chosen) || !objectives_take(parse))
         return false;
     if (chosen->operations > 0)
         chosen->duration_ns = 0;

@@ -45,7 +45,7 @@ struct httpload_options {
     struct names *names;
 
     /* how connections are made */
-    bool http2, http1_0, no_keepalive, insecure, follow, compressed, no_cookies;
+    bool http2, http1_0, no_keepalive, insecure, follow, compressed, no_cookies, any_status;
     int64_t streams; /* 0: not given */
     const char *cacert, *cert, *key, *unix_socket;
     struct httpload_texts connect_to, sources;

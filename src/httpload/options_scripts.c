@@ -10,7 +10,7 @@
 
 #include "base/ban.h"
 
-enum { BODY_BYTES_MOST = 1 << 30 };
+enum { BODY_BYTES_MOST = 1 << 30, CERTIFICATES_BYTES_MOST = 1 << 26 };
 
 static bool body_load(struct httpload_options *options, struct pl_arena *arena)
 {
@@ -29,6 +29,25 @@ static bool body_load(struct httpload_options *options, struct pl_arena *arena)
     }
     options->body = text;
     return true;
+}
+
+/* Certificates and keys are read again by the library that uses them, which does not say why it cannot. */
+static bool certificates_look(const struct httpload_options *options)
+{
+    const char *const paths[] = {options->cacert, options->cert, options->key};
+    bool is_good = true, is_one_file = options->cert != NULL && options->key == options->cert;
+    struct pl_arena *arena = pl_arena_new();
+    for (size_t i = 0; i < sizeof paths / sizeof paths[0] && is_good; i++) {
+        struct pl_err err = {0};
+        char *text = NULL;
+        size_t length = 0;
+        if (paths[i] != NULL && pl_file_read(paths[i], CERTIFICATES_BYTES_MOST, arena, &text, &length, &err) != PL_OK)
+            is_good = httpload_say_err(&err);
+        else if (i == 1 && is_one_file && strstr(text, "PRIVATE KEY-----") == NULL)
+            is_good = httpload_say("--cert: %s holds no private key; --key FILE names the file that does", paths[i]);
+    }
+    pl_arena_free(arena);
+    return is_good;
 }
 
 static bool tenants_load(struct httpload_options *options, struct pl_arena *arena)
@@ -99,8 +118,11 @@ static enum pl_code script_compile(const struct httpload_options *options, const
     char *text = NULL;
     size_t length = 0;
     if (script->path == NULL) {
-        const struct hurl_plain plain = {
-            .method = options->method, .url = options->url, .body = options->body, .body_length = options->body_length};
+        const struct hurl_plain plain = {.method = options->method,
+                                         .url = options->url,
+                                         .body = options->body,
+                                         .body_length = options->body_length,
+                                         .any_status = options->any_status};
         return hurl_compile_plain(&plain, options->names, arena, ret_program, err);
     }
     enum pl_code code = pl_file_read(script->path, PL_MAX_SCRIPT_BYTES, arena, &text, &length, err);
@@ -116,7 +138,8 @@ bool httpload_scripts_load(struct httpload_options *options, struct pl_arena *ar
     size_t step_count = 0;
     for (size_t i = 0; i < sizeof automatic / sizeof automatic[0]; i++)
         names_predefine(options->names, automatic[i]);
-    if (!body_load(options, arena) || !tenants_load(options, arena) || !data_load(options, arena, &steps, &step_count))
+    if (!body_load(options, arena) || !certificates_look(options) || !tenants_load(options, arena) ||
+        !data_load(options, arena, &steps, &step_count))
         return false;
     for (int s = 0; s < options->script_count; s++) {
         struct pl_err err = {0};

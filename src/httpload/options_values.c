@@ -136,7 +136,30 @@ bool httpload_value_method(struct httpload_parse *parse, const char *given, cons
 {
     if (!is_token(text, strlen(text)))
         return httpload_say("%s: \"%s\" is no method: GET, POST, PUT, ...", given, text);
+    static const char *const usual[] = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"};
+    for (size_t i = 0; i < sizeof usual / sizeof usual[0]; i++)
+        if (strcasecmp(text, usual[i]) == 0 && strcmp(text, usual[i]) != 0)
+            return httpload_say("%s: \"%s\" is another method than %s, which is meant: capitals matter", given, text,
+                                usual[i]);
     parse->chosen.method = text;
+    return true;
+}
+
+static bool is_name(const char *text, size_t length, const char *name)
+{
+    return strlen(name) == length && strncasecmp(text, name, length) == 0;
+}
+
+/* What would go out beside what the load states itself, or beside another one. */
+static bool header_fits(const struct httpload_parse *parse, const char *given, const char *text, size_t length)
+{
+    if (is_name(text, length, "Content-Length") || is_name(text, length, "Transfer-Encoding"))
+        return httpload_say("%s: \"%.*s\" follows from the body and is stated by the load", given, (int)length, text);
+    for (size_t i = 0; i < parse->chosen.headers.count; i++)
+        if (is_name(text, length,
+                    pl_strndup(parse->arena, parse->chosen.headers.items[i], strcspn(parse->chosen.headers.items[i], ":"))))
+            return httpload_say("%s: \"%.*s\" is given twice; a Hurl file may have several of one name", given, (int)length,
+                                text);
     return true;
 }
 
@@ -151,6 +174,8 @@ bool httpload_value_header(struct httpload_parse *parse, const char *given, cons
     for (const char *at = colon; *at != '\0'; at++)
         if ((unsigned char)*at < ' ' && *at != '\t')
             return httpload_say("%s: the value of \"%.*s\" holds a control character", given, (int)(colon - text), text);
+    if (!header_fits(parse, given, text, (size_t)(colon - text)))
+        return false;
     httpload_texts_add(&parse->chosen.headers, parse->arena, text);
     return true;
 }
@@ -168,8 +193,8 @@ bool httpload_value_variable(struct httpload_parse *parse, const char *given, co
     const char *equals = strchr(text, '=');
     if (equals == NULL)
         return httpload_say("%s is NAME=VALUE, and \"=\" is missing in \"%s\"", given, text);
-    if (!names_is_valid(text, (size_t)(equals - text)))
-        return httpload_say("%s: \"%.*s\" is no name of a variable: letters, digits and _, no digit first", given,
+    if (!program_is_given_name(text, (size_t)(equals - text)))
+        return httpload_say("%s: \"%.*s\" is no name of a variable: letters, digits, _ and -, a letter first", given,
                             (int)(equals - text), text);
     httpload_texts_add(&parse->chosen.variables, parse->arena, text);
     return true;
@@ -215,6 +240,15 @@ bool httpload_value_tenant(struct httpload_parse *parse, const char *given, cons
     const char *equals = strchr(text, '=');
     if (equals == NULL || equals == text)
         return httpload_say("%s is COLUMN=PATTERN: 'host=t{n}.example'", given);
+    for (const char *at = strchr(equals, '{'); at != NULL; at = strchr(at + 1, '{')) {
+        size_t length = strspn(at + 1, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_");
+        bool is_place = length > 0 && (at[1 + length] == '}' || at[1 + length] == ':');
+        if (is_place && (length != 1 || at[1] != 'n'))
+            return httpload_say(
+                "%s: the column \"%.*s\" holds a place that is none: {n} is the tenant's number, {n:04} the "
+                "same with zeros",
+                given, (int)(equals - text), text);
+    }
     httpload_texts_add(&parse->chosen.tenant_columns, parse->arena, text);
     return true;
 }

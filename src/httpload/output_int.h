@@ -52,7 +52,8 @@ struct httpload_live {
     FILE *out; /* NULL: nobody wants it */
     bool is_terminal;
     int64_t start_ns, next_ns;
-    int width; /* of the line that stands on the terminal */
+    int width;   /* of the line that stands on the terminal */
+    int columns; /* of the terminal; 0: it is asked */
 };
 void httpload_live_begin(struct httpload_live *live, FILE *out, bool is_terminal, int64_t start_ns);
 void httpload_live_look(struct httpload_live *live, const struct load_glance *glance, int64_t now_ns);

@@ -5,17 +5,15 @@
 
 #include "base/clock.h"
 #include "base/num.h"
+#include "httpload/figures_int.h"
 #include "httpload/output_int.h"
 #include "httpload/say_int.h"
 
 #include "base/ban.h"
 
-enum { NAME_BYTES = 200, GROUPS_SHOWN = 20, CELL_BYTES = 40 };
+enum { NAME_BYTES = 200, GROUPS_SHOWN = 20, CELL_BYTES = HTTPLOAD_FIGURE_BYTES + 4 };
 
-static double ms(double ns)
-{
-    return ns / (double)PL_NS_PER_MS;
-}
+#define WAIT_TOLD_NS PL_NS_PER_MS
 
 static double seconds(int64_t ns)
 {
@@ -35,8 +33,8 @@ void httpload_put_latency_head(FILE *out, const char *title)
 
 static void put_cell(FILE *out, double ns, bool at_least)
 {
-    char text[CELL_BYTES];
-    snprintf(text, sizeof text, "%s%.3f", at_least ? ">= " : "", ms(ns));
+    char text[CELL_BYTES], figure[HTTPLOAD_FIGURE_BYTES];
+    snprintf(text, sizeof text, "%s%s", at_least ? ">= " : "", httpload_figure_ms(figure, sizeof figure, ns));
     fprintf(out, " %12s", text);
 }
 
@@ -57,14 +55,15 @@ void httpload_put_latency(FILE *out, const char *name, const struct hist *ended,
 static void put_asked(FILE *out, const struct httpload_total *total)
 {
     const struct httpload_options *options = total->options;
-    char time[32], warm_up[32];
+    char time[32], warm_up[32], rate[HTTPLOAD_FIGURE_BYTES];
+    httpload_figure(rate, sizeof rate, total->rate_per_s);
     fprintf(out, "asked: ");
     if (total->rate_per_s > 0 && options->session_operations > 0)
-        fprintf(out, "%.10g users/s (%s), each %.10g operations%s, at most %lld at a time", total->rate_per_s,
+        fprintf(out, "%s users/s (%s), each %.10g operations%s, at most %lld at a time", rate,
                 options->constant ? "constant" : "Poisson", options->session_operations,
                 options->session_geometric ? " in the mean" : "", (long long)options->clients);
     else if (total->rate_per_s > 0)
-        fprintf(out, "%.10g/s (%s), at most %lld at a time", total->rate_per_s, options->constant ? "constant" : "Poisson",
+        fprintf(out, "%s/s (%s), at most %lld at a time", rate, options->constant ? "constant" : "Poisson",
                 (long long)options->clients);
     else
         fprintf(out, "%lld client%s, each as fast as it is answered", (long long)options->clients,
@@ -76,7 +75,7 @@ static void put_asked(FILE *out, const struct httpload_total *total)
         fprintf(out, ", %lld operations", (long long)options->operations);
     if (options->warm_up_ns > 0)
         fprintf(out, " after %s of warm-up", pl_num_text_ns(warm_up, sizeof warm_up, (double)options->warm_up_ns));
-    fprintf(out, "; seed %llu\n", (unsigned long long)options->seed);
+    fprintf(out, "; seed %llu\n", (unsigned long long)total->seed);
 }
 
 static void put_title(FILE *out, const struct httpload_total *total)
@@ -107,11 +106,13 @@ static void put_ledger(FILE *out, const struct ledger *ledger)
 static void put_rates(FILE *out, const struct httpload_total *total)
 {
     const struct load_result *result = &total->result;
+    char asked[HTTPLOAD_FIGURE_BYTES], due[HTTPLOAD_FIGURE_BYTES], completed[HTTPLOAD_FIGURE_BYTES];
     fputs("rate: ", out);
     if (total->rate_per_s > 0)
-        fprintf(out, "%.3f%s/s asked, %.3f/s due, ", total->rate_per_s,
-                total->options->session_operations > 0 ? " users" : "", httpload_due_per_s(total));
-    fprintf(out, "%.3f/s completed\n", httpload_completed_per_s(total));
+        fprintf(out, "%s%s/s asked, %s/s due, ", httpload_figure(asked, sizeof asked, total->rate_per_s),
+                total->options->session_operations > 0 ? " users" : "",
+                httpload_figure(due, sizeof due, httpload_due_per_s(total)));
+    fprintf(out, "%s/s completed\n", httpload_figure(completed, sizeof completed, httpload_completed_per_s(total)));
     fprintf(
         out,
         "time: %.3f s measured, then %.3f s until nothing was under way; %lld completed inside the first, %lld after it\n",
@@ -135,16 +136,34 @@ static const char *why_nothing(const struct httpload_total *total)
                                                                : "what was due failed or was not answered";
 }
 
+/* Operations that were due waited for one of the clients to become free: from due to sent it took longer than the load's
+ * own lateness and opening a connection together can explain. */
+static void put_waiting(FILE *out, const struct httpload_total *total)
+{
+    const struct hist *wait = &total->whole.lateness;
+    const struct load_result *result = &total->result;
+    char half[HTTPLOAD_FIGURE_BYTES], most[HTTPLOAD_FIGURE_BYTES];
+    if (total->rate_per_s <= 0 || wait->total == 0 || result->self == NULL)
+        return;
+    int64_t wait_ns = hist_quantile(wait, 0.99), explained_ns = hist_quantile(&result->self->lateness, 0.99);
+    if (result->http != NULL) {
+        const struct http_stats *stats = &result->http->measured;
+        explained_ns += stats->connect.max + stats->tls.max + stats->blocked_wait.max;
+    }
+    if (wait_ns > WAIT_TOLD_NS && wait_ns > 2 * explained_ns)
+        fprintf(out,
+                "all %lld clients were busy: half of the operations waited for a free one for %s ms or longer, 1 %% for %s "
+                "ms or longer; the server does not keep up, or -c is too small for it\n",
+                (long long)total->options->clients, httpload_figure_ms(half, sizeof half, (double)hist_quantile(wait, 0.5)),
+                httpload_figure_ms(most, sizeof most, (double)wait_ns));
+}
+
 static void put_warnings(FILE *out, const struct httpload_total *total)
 {
     const struct ledger *ledger = &total->whole.ledger;
     if (ledger->completed == 0)
         fprintf(out, "nothing was completed: %s\n", why_nothing(total));
-    if (httpload_error_answers(total) > 0)
-        fprintf(out,
-                "errors: %lld answers have a status of 400 or above; without a Hurl file that checks it they count as "
-                "completed\n",
-                (long long)httpload_error_answers(total));
+    put_waiting(out, total);
     if (total->was_interrupted)
         fprintf(out, "the run was interrupted after %.3f s: the figures cover that time\n",
                 seconds(total->result.window_ns));
@@ -177,6 +196,8 @@ static void put_latencies(FILE *out, const struct httpload_total *total)
     httpload_put_latency_head(out, "ms");
     httpload_put_latency(out, "response", &whole->response, &whole->censored);
     httpload_put_latency(out, "service", &whole->service, NULL);
+    if (total->rate_per_s > 0 && whole->lateness.total > 0)
+        httpload_put_latency(out, "due to sent", &whole->lateness, NULL);
     if (total->result.http != NULL)
         put_http_latencies(out, &total->result.http->measured);
     if (whole->censored.total > 0)

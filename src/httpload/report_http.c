@@ -5,17 +5,13 @@
 
 #include "base/clock.h"
 #include "base/num.h"
+#include "httpload/figures_int.h"
 #include "httpload/output_int.h"
 #include "httpload/say_int.h"
 
 #include "base/ban.h"
 
 enum { EXAMPLE_BYTES = 300, STATUS_FIRST = 100, STATUS_END = 600, ADDRESSES_SHOWN = 16 };
-
-static double ms(double ns)
-{
-    return ns / (double)PL_NS_PER_MS;
-}
 
 /* ---- the protocol ---- */
 
@@ -55,7 +51,7 @@ static void put_connections(FILE *out, const struct load_http_result *http)
             pl_num_text_bytes(body, sizeof body, (double)stats->body_bytes),
             pl_num_text_bytes(sent, sizeof sent, (double)stats->sent_bytes));
     fprintf(out,
-            "connections: %lld opened (%lld before the measured time), %lld failed, %lld closed by the server, %lld given "
+            "connections: %lld opened (%lld before the measured time), %lld failed, %lld closed unannounced, %lld given "
             "to other hosts\n",
             (long long)(stats->connections_opened + before->connections_opened), (long long)before->connections_opened,
             (long long)(stats->connections_failed + before->connections_failed),
@@ -104,6 +100,37 @@ static void put_faults(FILE *out, const struct httpload_total *total)
     }
 }
 
+static bool begins_with(const char *text, const char *begin)
+{
+    return strncmp(text, begin, strlen(begin)) == 0;
+}
+
+/* What may be meant, for faults of a wrong command line rather than of a server. */
+static const char *advice(const struct httpload_total *total, const char *code)
+{
+    const struct httpload_options *options = total->options;
+    bool is_all = total->whole.ledger.completed == 0;
+    if (strcmp(code, "tls:CERTIFICATE") == 0)
+        return "--cacert FILE trusts the authority that signed it; --insecure verifies nothing";
+    if (strcmp(code, "tls:HANDSHAKE") == 0 && is_all)
+        return "does the server speak TLS there? http:// goes without";
+    if (strcmp(code, "check:STATUS") == 0 && options->url != NULL)
+        return "without a Hurl file a status of 400 or above is a failure; --any-status takes each for good";
+    if (begins_with(code, "head:") && is_all && options->http2 && options->url != NULL &&
+        begins_with(options->url, "http://"))
+        return "does the server speak HTTP/2 without TLS? --http2 takes that for granted there";
+    return NULL;
+}
+
+static void put_advice(FILE *out, const struct httpload_total *total)
+{
+    for (size_t i = 0; i < total->fault_count; i++) {
+        const char *text = advice(total, total->faults[i].code);
+        if (text != NULL)
+            fprintf(out, "%s: %s\n", httpload_clean(total->arena, total->faults[i].code, 60, false), text);
+    }
+}
+
 /* ---- the load's own health ---- */
 
 static void put_gaps(FILE *out, const struct load_self *self)
@@ -118,13 +145,15 @@ static void put_client(FILE *out, const struct httpload_total *total)
     const struct load_result *result = &total->result;
     const struct ledger *ledger = &total->whole.ledger;
     int64_t started = ledger->due - ledger->skipped - ledger->never_started;
+    char half[HTTPLOAD_FIGURE_BYTES], most[HTTPLOAD_FIGURE_BYTES], all[HTTPLOAD_FIGURE_BYTES];
     fputs("\nthe load itself:\n", out);
     if (result->self != NULL) {
         const struct hist *late = &result->self->lateness;
         if (late->total > 0)
-            fprintf(out, "own lateness: p50 %.3f ms, p99 %.3f ms, max %.3f ms, of %lld starts\n",
-                    ms((double)hist_quantile(late, 0.5)), ms((double)hist_quantile(late, 0.99)), ms((double)late->max),
-                    (long long)late->total);
+            fprintf(out, "own lateness: p50 %s ms, p99 %s ms, max %s ms, of %lld starts\n",
+                    httpload_figure_ms(half, sizeof half, (double)hist_quantile(late, 0.5)),
+                    httpload_figure_ms(most, sizeof most, (double)hist_quantile(late, 0.99)),
+                    httpload_figure_ms(all, sizeof all, (double)late->max), (long long)late->total);
         put_gaps(out, result->self);
         fprintf(out, "CPU: %.1f %% of a core in the busiest of %d thread%s", 100 * result->self->busiest_frac,
                 result->workers, result->workers == 1 ? "" : "s");
@@ -141,16 +170,17 @@ static void put_client(FILE *out, const struct httpload_total *total)
 static void put_value(FILE *out, const struct objective_term *term, double value, bool at_least)
 {
     const char *bound = at_least ? ">= " : "";
+    char text[HTTPLOAD_FIGURE_BYTES];
     switch (term->measure) {
     case OBJECTIVE_QUANTILE:
     case OBJECTIVE_MEAN:
-        fprintf(out, "%s%.3f ms", bound, ms(value));
+        fprintf(out, "%s%s ms", bound, httpload_figure_ms(text, sizeof text, value));
         return;
     case OBJECTIVE_ERRORS:
-        fprintf(out, "%.4f %%", 100 * value);
+        fprintf(out, "%s %%", httpload_figure(text, sizeof text, 100 * value));
         return;
     case OBJECTIVE_RATE:
-        fprintf(out, "%.3f/s", value);
+        fprintf(out, "%s/s", httpload_figure(text, sizeof text, value));
         return;
     case OBJECTIVE_COUNT:
         break;
@@ -190,6 +220,7 @@ void httpload_report_http(FILE *out, const struct httpload_total *total)
         put_addresses(out, total);
     }
     put_faults(out, total);
+    put_advice(out, total);
     put_client(out, total);
     for (size_t i = 0; i < total->options->objective_count; i++) {
         fputs(i == 0 ? "\n" : "", out);
@@ -202,17 +233,19 @@ void httpload_report_last(FILE *out, const struct httpload_total *total, const s
 {
     const struct ledger *ledger = &total->whole.ledger;
     const struct httpload_latency latency = httpload_latency_of(&total->whole.response, &total->whole.censored);
+    char rate[HTTPLOAD_FIGURE_BYTES];
     fprintf(
         out,
         "plimsoll-http: verdict=%s exit=%d due=%lld completed=%lld failed=%lld skipped=%lld expired=%lld unfinished=%lld "
-        "never_started=%lld rate_per_s=%.3f",
+        "never_started=%lld rate_per_s=%s",
         httpload_verdict(total), (int)exit_code, (long long)ledger->due, (long long)ledger->completed,
         (long long)ledger->failed, (long long)ledger->skipped, (long long)ledger->expired, (long long)ledger->unfinished,
-        (long long)ledger->never_started, httpload_completed_per_s(total));
+        (long long)ledger->never_started, httpload_figure_plain(rate, sizeof rate, httpload_completed_per_s(total)));
     if (latency.count > 0)
-        fprintf(out, " p50_ms=%.3f p99_ms=%.3f p99_at_least=%s", ms((double)latency.ns[1]), ms((double)latency.ns[4]),
-                latency.at_least[4] ? "yes" : "no");
+        fprintf(out, " p50_ms=%.3f p99_ms=%.3f p99_at_least=%s", (double)latency.ns[1] / (double)PL_NS_PER_MS,
+                (double)latency.ns[4] / (double)PL_NS_PER_MS, latency.at_least[4] ? "yes" : "no");
     if (find != NULL)
-        fprintf(out, " search=%s max_rate_per_s=%.3f", httpload_find_end_name(find), find->search.last_pass);
+        fprintf(out, " search=%s max_rate_per_s=%s", httpload_find_end_name(find),
+                httpload_figure_plain(rate, sizeof rate, find->search.last_pass));
     fprintf(out, " client_limit=%s\n", total->mark != NULL ? "yes" : "no");
 }

@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/stop.h"
 #include "httpload/httpload.h"
 #include "httpload/output_int.h"
 #include "httpload/say_int.h"
@@ -28,30 +29,6 @@ struct run {
     struct pl_err output_err; /* the first thing that could not be written: the load is stopped, and reported */
     bool is_find;
 };
-
-static volatile int stop_requested;
-static volatile int64_t stop_requested_ns;
-
-/* The first signal asks for an end in good order, a second one ends at once. Two that arrive together are one wish
- * (timeout(1) sends its signal to the process and to its group). */
-static void on_stop(int number)
-{
-    (void)number;
-    int64_t now_ns = pl_clock_ns();
-    if (stop_requested != 0 && now_ns - stop_requested_ns > PL_NS_PER_S / 5)
-        _exit(HTTPLOAD_INTERRUPTED);
-    if (stop_requested == 0)
-        stop_requested_ns = now_ns;
-    stop_requested = 1;
-}
-
-static void catch_signals(void)
-{
-    struct sigaction action = {.sa_handler = on_stop};
-    stop_requested = 0;
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
-}
 
 /* ---- where what the load records goes ---- */
 
@@ -114,12 +91,12 @@ static enum pl_code load_attend(struct run *run, struct sink *sink, struct pl_er
     while (!glance.ended) {
         enum pl_code code = load_poll(load, 0, sink, &glance, err);
         int64_t now_ns = pl_clock_ns();
-        if (!was_stopped && (stop_requested != 0 || code != PL_OK || run->output_err.code != PL_OK)) {
-            run->total.was_interrupted = stop_requested != 0;
+        if (!was_stopped && (pl_stop_is_requested() || code != PL_OK || run->output_err.code != PL_OK)) {
+            run->total.was_interrupted = pl_stop_is_requested();
             load_stop(load);
             was_stopped = true;
         }
-        if (stop_requested != 0 && now_ns - stop_requested_ns > GRACE_NS)
+        if (pl_stop_is_requested() && now_ns - pl_stop_requested_ns() > GRACE_NS)
             load_abandon(load);
         httpload_live_look(&live, &glance, now_ns);
         if (!glance.ended) {
@@ -136,12 +113,15 @@ static enum pl_code load_carry_out(struct run *run, double rate_per_s, struct pl
 {
     struct sink sink = {
         .ctx = run, .slice = take_slice, .fault = take_fault, .operations = run->log != NULL ? take_operations : NULL};
-    const struct load_spec spec = httpload_spec(&run->options, rate_per_s, run->arena);
+    struct load_spec spec = httpload_spec(&run->options, rate_per_s, run->arena);
     httpload_total_release(&run->total);
     httpload_total_init(&run->total, &run->options, rate_per_s);
+    /* one that many trials shared would make the same crowds in all of them, and their votes one vote */
+    run->total.seed += run->find.trial_count;
+    spec.seed = run->total.seed;
     enum pl_code code = load_new(&spec, &run->total.load, err);
     if (code == PL_OK)
-        code = load_connect(run->total.load, &stop_requested, err);
+        code = load_connect(run->total.load, pl_stop_flag(), err);
     if (code != PL_OK)
         return code;
     run->total.start_ns = pl_clock_ns() + PL_NS_PER_MS;
@@ -155,10 +135,34 @@ static enum pl_code load_carry_out(struct run *run, double rate_per_s, struct pl
 
 /* ---- the search ---- */
 
+/* Trials that passed, of different rates: one of them will be the answer's, and be reported. */
+enum { KEPT_MOST = 4 };
 struct search_state {
     struct run *run;
-    struct httpload_total best; /* of the last trial that passed at the highest rate */
+    struct httpload_total kept[KEPT_MOST]; /* the last one of its rate; in the order in which they passed */
+    size_t kept_count;
 };
+
+static void kept_remove(struct search_state *state, size_t at)
+{
+    httpload_total_release(&state->kept[at]);
+    state->kept_count--;
+    memmove(&state->kept[at], &state->kept[at + 1], (state->kept_count - at) * sizeof state->kept[0]);
+}
+
+/* Takes the total. */
+static void kept_add(struct search_state *state, struct httpload_total *total)
+{
+    for (size_t i = 0; i < state->kept_count; i++)
+        if (state->kept[i].rate_per_s == total->rate_per_s) {
+            kept_remove(state, i);
+            break;
+        }
+    if (state->kept_count == KEPT_MOST)
+        kept_remove(state, 0);
+    state->kept[state->kept_count++] = *total;
+    *total = (struct httpload_total){0};
+}
 
 static enum pl_code try_rate(void *context, double rate_per_s, struct httpload_trial *ret_trial, struct pl_err *err)
 {
@@ -170,11 +174,8 @@ static enum pl_code try_rate(void *context, double rate_per_s, struct httpload_t
     if (run->total.was_interrupted)
         return pl_err_set(err, PL_INTERRUPTED, "the search was interrupted");
     *ret_trial = httpload_find_trial(&run->total);
-    if (ret_trial->verdict == SEARCH_PASS && rate_per_s >= state->best.rate_per_s) {
-        httpload_total_release(&state->best);
-        state->best = run->total;
-        run->total = (struct httpload_total){0};
-    }
+    if (ret_trial->verdict == SEARCH_PASS)
+        kept_add(state, &run->total);
     return PL_OK;
 }
 
@@ -194,12 +195,22 @@ static enum pl_code find_carry_out(struct run *run, struct pl_err *err)
     const struct search_spec spec = httpload_find_spec(&run->options);
     enum pl_code code = httpload_find_run(&run->find, &spec, run->arena, try_rate, &state,
                                           run->options.quiet ? say_no_trial : say_trial, err);
-    if (state.best.options != NULL) {
+    /* the answer's own trial; else the last one */
+    size_t chosen = state.kept_count;
+    for (size_t i = 0; i < state.kept_count; i++)
+        if (state.kept[i].rate_per_s == run->find.search.last_pass)
+            chosen = i;
+    if (chosen == state.kept_count && run->total.options == NULL && state.kept_count > 0)
+        chosen = state.kept_count - 1;
+    if (chosen < state.kept_count) {
         bool was_interrupted = run->total.was_interrupted;
         httpload_total_release(&run->total);
-        run->total = state.best;
+        run->total = state.kept[chosen];
         run->total.was_interrupted = was_interrupted;
+        state.kept[chosen] = (struct httpload_total){0};
     }
+    while (state.kept_count > 0)
+        kept_remove(&state, state.kept_count - 1);
     return code;
 }
 
@@ -258,7 +269,7 @@ static enum httpload_exit exit_of(const struct run *run)
         return httpload_exit_of(&run->total);
     /* faults beyond the answer are what was looked for */
     enum httpload_exit code = httpload_find_exit(&run->find);
-    if (run->total.was_interrupted || stop_requested != 0)
+    if (run->total.was_interrupted || pl_stop_is_requested())
         code = httpload_exit_worse(code, HTTPLOAD_INTERRUPTED);
     for (size_t i = 0; i < run->options.objective_count; i++) {
         enum objective_verdict verdict = httpload_judge(&run->total, &run->options.objectives[i]);
@@ -270,20 +281,26 @@ static enum httpload_exit exit_of(const struct run *run)
 }
 
 /* The document and the report never share a stream. */
-static void report(struct run *run, const struct httpload_find *find, enum httpload_exit exit_code)
+static FILE *report_stream(const struct run *run)
 {
-    bool has_document = run->options.json && run->options.json_path == NULL;
-    FILE *out = has_document ? stderr : stdout;
+    return run->options.json && run->options.json_path == NULL ? stderr : stdout;
+}
+
+/* Everything but the last line. */
+static void report(struct run *run, const struct httpload_find *find)
+{
+    FILE *out = report_stream(run);
     if (!run->options.quiet) {
         if (find != NULL) {
-            httpload_find_put_answer(out, find, httpload_clean(run->arena, run->options.find_text, 400, false));
+            bool is_answer = find->search.last_pass > 0 && run->total.rate_per_s == find->search.last_pass;
+            httpload_find_put_answer(out, find, &run->options.find,
+                                     httpload_clean(run->arena, run->options.find_text, 400, false));
             if (find->trial_count > 0)
-                fputs(find->search.last_pass > 0 ? "\nThe trial of the answer:\n" : "\nThe last trial:\n", out);
+                fputs(is_answer ? "\nThe trial of the answer:\n" : "\nThe last trial:\n", out);
         }
         httpload_report(out, &run->total);
         fputc('\n', out);
     }
-    httpload_report_last(out, &run->total, find, exit_code);
     fflush(out);
 }
 
@@ -317,7 +334,7 @@ static enum httpload_exit run_all(struct run *run)
     enum pl_code code = run->is_find ? find_carry_out(run, &err) : load_carry_out(run, run->options.rate_per_s, &err);
     if (run->total.start_ns == 0) { /* nothing was measured */
         enum httpload_exit exit_code = outputs_close(run, HTTPLOAD_GOOD);
-        if (code == PL_INTERRUPTED || stop_requested != 0) {
+        if (code == PL_INTERRUPTED || pl_stop_is_requested()) {
             httpload_say("interrupted before the run began");
             return HTTPLOAD_INTERRUPTED;
         }
@@ -325,8 +342,9 @@ static enum httpload_exit run_all(struct run *run)
     }
     enum httpload_exit exit_code = outputs_close(run, exit_of(run));
     exit_code = say_if(code, &err, exit_code);
-    report(run, find, exit_code);
-    exit_code = files_write(run, find, exit_code);
+    report(run, find);
+    exit_code = files_write(run, find, exit_code); /* the last line says how it ended: with these */
+    httpload_report_last(report_stream(run), &run->total, find, exit_code);
     return stdout_arrived() ? exit_code : httpload_exit_worse(exit_code, HTTPLOAD_FAILED);
 }
 
@@ -345,7 +363,7 @@ int httpload_main(int argc, char **argv)
     struct run run = {.arena = pl_arena_new()};
     int exit_code = HTTPLOAD_WRONG;
     if (httpload_options_parse(argc, argv, run.arena, &run.options, &exit_code)) {
-        catch_signals();
+        pl_stop_catch(HTTPLOAD_INTERRUPTED);
         exit_code = (int)run_all(&run);
     }
     run_release(&run);

@@ -419,7 +419,8 @@ enum pl_code hurl_compile_plain(const struct hurl_plain *plain, struct names *na
                                      .method = pl_strdup(arena, plain->method),
                                      .url = parse_constant(&p, plain->url, strlen(plain->url)),
                                      .headers = headers,
-                                     .header_count = plain->header_count};
+                                     .header_count = plain->header_count,
+                                     .refuses_errors = !plain->any_status};
     if (plain->body != NULL) {
         request->body.kind = HURL_BODY_BYTES;
         request->body.bytes =

@@ -345,47 +345,50 @@ static bool scan_unix(struct scan *scan)
     return scan->has_unix;
 }
 
+/* The letters that are plain numbers; blanks may stand before them. */
+static bool scan_number_letter(struct scan *scan, char letter, bool *ret_is_one)
+{
+    const struct {
+        char letter;
+        size_t digits;
+        int64_t low, high, *field;
+    } table[] = {{'m', 2, 1, 12, &scan->month},    {'d', 2, 1, 31, &scan->day},  {'e', 2, 1, 31, &scan->day},
+                 {'j', 3, 1, 366, &scan->yearday}, {'H', 2, 0, 23, &scan->hour}, {'k', 2, 0, 23, &scan->hour},
+                 {'I', 2, 1, 12, &scan->hour},     {'l', 2, 1, 12, &scan->hour}, {'M', 2, 0, 59, &scan->minute},
+                 {'S', 2, 0, 60, &scan->second}};
+    *ret_is_one = true;
+    for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
+        if (table[i].letter != letter)
+            continue;
+        scan_blanks(scan);
+        return scan_number(scan, table[i].digits, table[i].low, table[i].high, table[i].field);
+    }
+    *ret_is_one = false;
+    return false;
+}
+
 static bool scan_letter(struct scan *scan, char letter)
 {
     int64_t index;
+    bool is_number, is_good = scan_number_letter(scan, letter, &is_number);
+    if (is_number)
+        return is_good;
     switch (letter) {
     case 'Y':
         return scan_year(scan);
     case 'y':
-        if (!scan_number(scan, 2, 0, 99, &scan->year))
-            return false;
+        is_good = scan_number(scan, 2, 0, 99, &scan->year);
         scan->year += scan->year < 70 ? 2000 : 1900;
-        return true;
-    case 'm':
-        return scan_number(scan, 2, 1, 12, &scan->month);
-    case 'd':
-    case 'e':
-        scan_blanks(scan);
-        return scan_number(scan, 2, 1, 31, &scan->day);
-    case 'j':
-        return scan_number(scan, 3, 1, 366, &scan->yearday);
+        return is_good;
     case 'b':
     case 'B':
     case 'h':
-        if (!scan_word(scan, month_names, 12, &index))
-            return false;
-        scan->month = index + 1;
-        return true;
+        is_good = scan_word(scan, month_names, 12, &index);
+        scan->month = is_good ? index + 1 : 0;
+        return is_good;
     case 'a':
     case 'A':
         return scan_word(scan, day_names, 7, &index);
-    case 'H':
-    case 'k':
-        scan_blanks(scan);
-        return scan_number(scan, 2, 0, 23, &scan->hour);
-    case 'I':
-    case 'l':
-        scan_blanks(scan);
-        return scan_number(scan, 2, 1, 12, &scan->hour);
-    case 'M':
-        return scan_number(scan, 2, 0, 59, &scan->minute);
-    case 'S':
-        return scan_number(scan, 2, 0, 60, &scan->second);
     case 'p':
     case 'P':
         return scan_half(scan);

@@ -283,7 +283,7 @@ static bool filter_run(struct hurl_run *run, const struct hurl_filter *filter, s
         hurl_fail_in(run, row->name);
         return false;
     }
-    value->is_secret |= is_secret;
+    value->is_secret |= is_secret && filter->kind != HURL_FILTER_COUNT;
     return true;
 }
 

@@ -47,6 +47,7 @@ struct hurl_plain {
     size_t header_count;
     const void *body;
     size_t body_length;
+    bool any_status; /* false: an answer with a status of 400 or above fails ("check:STATUS") */
 };
 PL_MUST_CHECK enum pl_code hurl_compile_plain(const struct hurl_plain *plain, struct names *names, struct pl_arena *arena,
                                               struct program **ret_program, struct pl_err *err);
@@ -116,8 +117,8 @@ struct hurl_response {
 };
 
 struct hurl_fault {
-    char code[HURL_CODE_BYTES]; /* "check:STATUS", "check:VERSION", "check:HEADER", "check:BODY", "check:ASSERT",
-                                   "check:CAPTURE" */
+    char code[HURL_CODE_BYTES]; /* "check:STATUS", "check:VERSION", "check:HEADER", "check:BODY" (another one, or one on
+                                   which a check takes too long), "check:ASSERT", "check:CAPTURE" */
     const char
         *text; /* "login.hurl:12:1: jsonpath \"$.id\" exists: it does not"; valid until the next call with the work */
 };

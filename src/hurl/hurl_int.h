@@ -44,7 +44,7 @@ static inline bool hurl_text_is_constant(const struct hurl_text *text)
 }
 
 /* How PCRE2 is to read Hurl's regular expressions: characters are Unicode, $ is the very end, \C is not for UTF-8. */
-#define HURL_REGEX_OPTIONS (PCRE2_UTF | PCRE2_UCP | PCRE2_DOLLAR_ENDONLY | PCRE2_NEVER_BACKSLASH_C)
+#define HURL_REGEX_OPTIONS (PCRE2_UTF | PCRE2_UCP | PCRE2_DOLLAR_ENDONLY | PCRE2_NEVER_BACKSLASH_C | PCRE2_USE_OFFSET_LIMIT)
 
 /* A regular expression, compiled with PCRE2 when the file is compiled (its text has no templates), else at run time: then
  * `code` is NULL and `text` is rendered and compiled in the work (which keeps the last one). */
@@ -146,8 +146,12 @@ struct hurl_filter {
     int64_t number;          /* NTH: which, negative from the end */
 };
 
+/* Whether a name says that what is called so is a secret: password, access_token, apiKey. */
+bool hurl_name_is_secret(const char *name, size_t length);
+
 struct hurl_query {
     enum hurl_query_kind kind;
+    bool is_secret; /* the path's or header's name says so: a text that it finds is never shown */
     struct hurl_place place;
     struct hurl_text text; /* HEADER, COOKIE: the name */
     enum hurl_cookie_attribute cookie;
@@ -282,6 +286,7 @@ struct hurl_request {
     bool has_response;
     int expected_version; /* 0: any ("HTTP"); 10, 11, 20 */
     int expected_status;  /* 0: any ("*") */
+    bool refuses_errors;  /* without a file that says what is expected: a status of 400 or above fails */
     struct hurl_place status_place;
     const struct hurl_pair *expected_headers;
     size_t expected_header_count;

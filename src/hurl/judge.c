@@ -7,9 +7,11 @@
 
 #include "base/ban.h"
 
+enum { STATUS_ERRORS = 400 }; /* and above: the client or the server failed */
+
 static bool judge_failed(struct hurl_run *run, const char *code, const char *subject, struct hurl_fault *ret_fault)
 {
-    snprintf(ret_fault->code, sizeof ret_fault->code, "check:%s", code);
+    snprintf(ret_fault->code, sizeof ret_fault->code, "check:%s", run->work->is_too_much ? "BODY" : code);
     ret_fault->text = hurl_message(run, subject);
     return false;
 }
@@ -126,6 +128,10 @@ static bool judge_stated(struct hurl_run *run, struct hurl_fault *ret_fault)
         hurl_fail(run, request->status_place, "status: expected %d, got %d", request->expected_status, response->status);
         return judge_failed(run, "STATUS", NULL, ret_fault);
     }
+    if (request->refuses_errors && response->status >= STATUS_ERRORS) {
+        hurl_fail(run, request->status_place, "status: expected below %d, got %d", STATUS_ERRORS, response->status);
+        return judge_failed(run, "STATUS", NULL, ret_fault);
+    }
     for (size_t i = 0; i < request->expected_header_count; i++)
         if (!judge_header(run, &request->expected_headers[i]))
             return judge_failed(run, "HEADER", NULL, ret_fault);
@@ -135,20 +141,6 @@ static bool judge_stated(struct hurl_run *run, struct hurl_fault *ret_fault)
 }
 
 /* ---- captures ---- */
-
-static void note_redacted(struct hurl_work *work, int variable)
-{
-    size_t need = (size_t)variable + 1;
-    if (work->redacted_count < need) {
-        bool *wider = pl_new(need * 2, sizeof *wider);
-        if (work->redacted_count > 0)
-            memcpy(wider, work->is_redacted, work->redacted_count * sizeof *wider);
-        pl_free(work->is_redacted);
-        work->is_redacted = wider;
-        work->redacted_count = need * 2;
-    }
-    work->is_redacted[variable] = true;
-}
 
 /* What of a value has no place in a variable becomes text: it must have one, without NUL. */
 static bool capture_settle(struct hurl_run *run, struct hurl_captured *captured)
@@ -192,7 +184,7 @@ static bool capture_run(struct hurl_run *run, const struct hurl_capture *capture
         return false;
     if (ret->kind == HURL_NOTHING)
         return hurl_fail(run, capture->place, "it finds nothing");
-    ret->is_secret |= capture->is_redacted;
+    ret->is_secret |= capture->is_redacted || hurl_variable_is_secret(run, capture->variable);
     if (ret->json == NULL || ret->json == &run->work->body)
         return true;
     /* the next filter uses the table again: it becomes what it will be in the variable */
@@ -208,7 +200,7 @@ static void capture_set(struct hurl_run *run, struct step_scene *scene, const st
     const struct hurl_any *value = &captured->value;
     int variable = captured->capture->variable;
     if (captured->capture->is_redacted)
-        note_redacted(run->work, variable);
+        hurl_note_secret(run->work, variable);
     if (value->kind == HURL_NULL)
         scene->vars[variable] = (struct value){.type = VALUE_NULL};
     else if (value->kind == HURL_BOOL)
@@ -244,6 +236,7 @@ static bool judge_asked(struct hurl_run *run, struct hurl_captured *captured, st
     size_t failed = SIZE_MAX;
     char why[HURL_MESSAGE_BYTES], subject[HURL_SHOW_BYTES];
     struct hurl_place place = {0};
+    bool is_too_much = false;
     for (size_t i = 0; i < request->capture_count; i++) {
         struct hurl_any value;
         if (capture_run(run, &request->captures[i], &value)) {
@@ -253,7 +246,8 @@ static bool judge_asked(struct hurl_run *run, struct hurl_captured *captured, st
         failed = i;
         memcpy(why, run->work->why, sizeof why);
         place = run->work->place;
-        run->work->has_failed = false;
+        is_too_much = run->work->is_too_much;
+        run->work->has_failed = run->work->is_too_much = false;
         break;
     }
     for (size_t i = 0; i < request->assert_count; i++)
@@ -271,6 +265,7 @@ static bool judge_asked(struct hurl_run *run, struct hurl_captured *captured, st
     if (failed == SIZE_MAX)
         return true;
     run->work->has_failed = false;
+    run->work->is_too_much = is_too_much;
     hurl_fail(run, place, "%s", why);
     return judge_failed(run, "CAPTURE", capture_subject(run, &request->captures[failed], subject, sizeof subject),
                         ret_fault);
@@ -281,9 +276,8 @@ bool hurl_judge(const struct hurl_request *request, const struct hurl_response *
 {
     struct hurl_run run = {
         .work = work, .scratch = &work->scratch, .request = request, .vars = scene->vars, .response = response};
-    work->has_failed = false;
+    hurl_run_begin(&run);
     work->body_text = NULL;
-    hurl_scratch_reset(&work->scratch);
     if (!judge_stated(&run, ret_fault))
         return false;
     if (request->capture_count + request->assert_count == 0)

@@ -64,6 +64,8 @@ static bool read_number(struct parser *p, struct hurl_operand *operand)
         is_integer = is_integer && parse_is_digit(c);
     }
     struct hurl_slice text = parse_since(p, at);
+    if (parse_starts(p, "ms") || parse_starts(p, "s"))
+        return parse_fail(p, p->pos, "a number has no unit here: durations are in milliseconds");
     operand->kind = HURL_OPERAND_INT;
     if (is_integer && pl_num_i64(text.text, text.length, &operand->i) == PL_NUM_OK)
         return true;

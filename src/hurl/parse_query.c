@@ -298,6 +298,17 @@ static bool read_certificate(struct parser *p, struct hurl_query *query)
     return found->refused == NULL || parse_refuse(p, at + 1, &words, found);
 }
 
+/* The name of a header, or the names of a path, as far as they are known before the load. */
+static bool is_named_secret(const struct hurl_query *query)
+{
+    const struct hurl_text *text = query->kind == HURL_QUERY_JSONPATH ? &query->path.text : &query->text;
+    bool has_name = query->kind == HURL_QUERY_JSONPATH || query->kind == HURL_QUERY_HEADER;
+    for (size_t i = 0; has_name && i < text->piece_count; i++)
+        if (hurl_name_is_secret(text->pieces[i].text, text->pieces[i].length))
+            return true;
+    return false;
+}
+
 static bool read_query_arguments(struct parser *p, enum query_arguments arguments, struct hurl_query *query)
 {
     struct hurl_slice name;
@@ -338,6 +349,8 @@ bool parse_query(struct parser *p, struct hurl_query *ret_query)
         return parse_refuse(p, at, &parse_queries, found);
     *ret_query =
         (struct hurl_query){.kind = (enum hurl_query_kind)found->kind, .place = parse_place(p, at), .variable = -1};
-    return read_query_arguments(p, (enum query_arguments)found->arguments, ret_query) &&
-           parse_filter_list(p, false, &ret_query->filters, &ret_query->filter_count);
+    if (!read_query_arguments(p, (enum query_arguments)found->arguments, ret_query))
+        return false;
+    ret_query->is_secret = is_named_secret(ret_query);
+    return parse_filter_list(p, false, &ret_query->filters, &ret_query->filter_count);
 }

@@ -346,7 +346,7 @@ static void settle_query(const struct parser *p, struct hurl_query *query)
     if (query->kind != HURL_QUERY_VARIABLE)
         return;
     struct hurl_slice name = parse_literal(&query->text);
-    int variable = names_find(p->names, name.text, name.length);
+    int variable = names_use(p->names, name.text, name.length);
     query->variable = variable >= 0 && p->waiting[variable] == 0 ? variable : -1;
 }
 

@@ -91,7 +91,7 @@ static bool add_variable(struct parser *p, size_t at, struct hurl_slice name, in
 
 bool parse_variable(struct parser *p, size_t at, struct hurl_slice name, int *ret_variable)
 {
-    *ret_variable = names_find(p->names, name.text, name.length);
+    *ret_variable = names_use(p->names, name.text, name.length);
     if (*ret_variable >= 0 && !is_waiting(p, *ret_variable))
         return true;
     if (!p->may_wait)

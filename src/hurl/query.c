@@ -21,7 +21,7 @@ bool hurl_header_is_secret(const char *name, size_t length)
     for (size_t i = 0; i < sizeof secrets / sizeof secrets[0]; i++)
         if (strlen(secrets[i]) == length && strncasecmp(secrets[i], name, length) == 0)
             return true;
-    return false;
+    return hurl_name_is_secret(name, length);
 }
 
 /* One header is a text, several are a list. */
@@ -282,7 +282,8 @@ bool hurl_path_run(struct hurl_run *run, struct hurl_place place, const struct h
     const struct json_path *compiled;
     if (!hurl_path_compiled(run, place, path, &compiled))
         return false;
-    if (!json_path_find(compiled, json, search))
+    run->work->is_too_much = !json_path_find(compiled, json, search);
+    if (run->work->is_too_much)
         return hurl_fail(run, place, "the path takes more than %d steps in this JSON", JSON_STEPS_MOST);
     return hurl_from_search(run, place, json, search, ret);
 }
@@ -376,5 +377,8 @@ static bool query_value(struct hurl_run *run, const struct hurl_query *query, st
 bool hurl_query_run(struct hurl_run *run, const struct hurl_query *query, struct hurl_any *ret)
 {
     *ret = (struct hurl_any){.kind = HURL_NOTHING};
-    return query_value(run, query, ret) && hurl_filters_run(run, query->filters, query->filter_count, ret);
+    if (!query_value(run, query, ret))
+        return false;
+    ret->is_secret |= query->is_secret && (ret->kind == HURL_TEXT || ret->kind == HURL_LIST || ret->kind == HURL_OBJECT);
+    return hurl_filters_run(run, query->filters, query->filter_count, ret);
 }

@@ -1,6 +1,7 @@
 /* Regular expressions, by PCRE2 with limits on how long one may try: the query, the filters and `matches`. */
 #include "hurl/run_int.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define PCRE2_CODE_UNIT_WIDTH 8
@@ -11,7 +12,19 @@
 
 #include "base/ban.h"
 
-static const uint32_t regex_options = PCRE2_UTF | PCRE2_UCP | PCRE2_NEVER_BACKSLASH_C;
+enum {
+    TEXT_MOST = 4 << 20,      /* bytes that are searched */
+    SEARCH_MOST_NS = 50000000 /* of this thread's time, for one query, filter or predicate */
+};
+
+/* One query, filter or predicate over a text, which is UTF-8. */
+struct search {
+    struct hurl_run *run;
+    struct hurl_place place;
+    pcre2_code *code;
+    struct hurl_slice subject;
+    int64_t start_ns; /* 0: no time has been looked at yet */
+};
 
 bool hurl_is_utf8(struct hurl_slice text)
 {
@@ -46,8 +59,8 @@ static bool regex_code(struct hurl_run *run, struct hurl_place place, const stru
         return false;
     struct hurl_slot *slot = hurl_slot_of(run->work, regex, pattern);
     if (slot->code == NULL)
-        slot->code =
-            pcre2_compile((PCRE2_SPTR)slot->text, slot->length, regex_options, &error, &at, run->work->compile_context);
+        slot->code = pcre2_compile((PCRE2_SPTR)slot->text, slot->length, HURL_REGEX_OPTIONS, &error, &at,
+                                   run->work->compile_context);
     *ret_code = slot->code;
     if (slot->code != NULL)
         return true;
@@ -56,33 +69,75 @@ static bool regex_code(struct hurl_run *run, struct hurl_place place, const stru
     return hurl_fail(run, place, "the pattern is not a regular expression: %s at byte %zu", (const char *)why, at);
 }
 
-/* From a byte of the subject, which is UTF-8. The groups are in the work's match data. */
-static bool regex_try(struct hurl_run *run, struct hurl_place place, pcre2_code *code, struct hurl_slice subject,
-                      size_t from, bool *ret_found)
+static bool search_fail_slow(struct search *search)
 {
-    int result = pcre2_match(code, (PCRE2_SPTR)(subject.text != NULL ? subject.text : ""), subject.length, from,
-                             PCRE2_NO_UTF_CHECK, run->work->match_data, run->work->match_context);
+    char size[64] = "";
+    search->run->work->is_too_much = true;
+    if (search->subject.length > 1024)
+        snprintf(size, sizeof size, " of %zu bytes", search->subject.length);
+    return hurl_fail(search->run, search->place, "the pattern takes too long on this text%s", size);
+}
+
+static bool search_begin(struct search *search)
+{
+    if (search->subject.length > TEXT_MOST) {
+        search->run->work->is_too_much = true;
+        return hurl_fail(search->run, search->place, "a text of %zu bytes is not searched by a pattern: %d are at most",
+                         search->subject.length, TEXT_MOST);
+    }
+    return hurl_is_utf8(search->subject) ? true : hurl_fail(search->run, search->place, "the text is not UTF-8");
+}
+
+/* PCRE2 tries from one byte after the other, and from each of them a pattern like \w+@ may look through all that follows:
+ * without a bound that is the square of the text's length, which a server chooses. So the bytes to try from are given out
+ * in parts, the smaller the longer the text is, and between them the time is looked at. A short text is one part. */
+static size_t search_part(size_t left)
+{
+    enum { WORK = 1 << 28, LEAST = 64 };
+    size_t part = WORK / (left + 1);
+    return part < LEAST ? LEAST : part;
+}
+
+/* From a byte of the subject on. The groups are in the work's match data. */
+static bool search_from(struct search *search, size_t from, bool *ret_found)
+{
+    struct hurl_work *work = search->run->work;
+    struct hurl_slice subject = search->subject;
+    int result = PCRE2_ERROR_NOMATCH;
+    while (result == PCRE2_ERROR_NOMATCH && from <= subject.length) {
+        size_t left = subject.length - from, part = search_part(left),
+               last = part > left ? subject.length : from + part - 1;
+        pcre2_set_offset_limit(work->match_context, last);
+        result = pcre2_match(search->code, (PCRE2_SPTR)(subject.text != NULL ? subject.text : ""), subject.length, from,
+                             PCRE2_NO_UTF_CHECK, work->match_data, work->match_context);
+        for (from = last + 1; from < subject.length && ((unsigned char)subject.text[from] & 0xC0) == 0x80;)
+            from++;
+        if (result != PCRE2_ERROR_NOMATCH || from > subject.length)
+            break;
+        int64_t now_ns = pl_clock_thread_cpu_ns();
+        search->start_ns = search->start_ns == 0 ? now_ns : search->start_ns;
+        if (now_ns - search->start_ns > SEARCH_MOST_NS)
+            return search_fail_slow(search);
+    }
     *ret_found = result >= 0;
     if (result >= 0 || result == PCRE2_ERROR_NOMATCH)
         return true;
     if (result == PCRE2_ERROR_MATCHLIMIT || result == PCRE2_ERROR_DEPTHLIMIT || result == PCRE2_ERROR_HEAPLIMIT ||
         result == PCRE2_ERROR_JIT_STACKLIMIT)
-        return hurl_fail(run, place, "the pattern takes too many tries on this text");
-    return hurl_fail(run, place, "the pattern cannot be matched (PCRE2 error %d)", result);
+        return search_fail_slow(search);
+    return hurl_fail(search->run, search->place, "the pattern cannot be matched (PCRE2 error %d)", result);
 }
 
 bool hurl_regex_match(struct hurl_run *run, struct hurl_place place, const struct hurl_regex *regex,
                       struct hurl_slice subject, struct hurl_slice ret[2], bool *ret_found)
 {
-    pcre2_code *code;
+    struct search search = {.run = run, .place = place, .subject = subject};
     ret[0] = ret[1] = (struct hurl_slice){0};
-    if (!hurl_is_utf8(subject))
-        return hurl_fail(run, place, "the text is not UTF-8");
-    if (!regex_code(run, place, regex, &code) || !regex_try(run, place, code, subject, 0, ret_found))
+    if (!search_begin(&search) || !regex_code(run, place, regex, &search.code) || !search_from(&search, 0, ret_found))
         return false;
     const PCRE2_SIZE *at = pcre2_get_ovector_pointer(run->work->match_data);
     uint32_t groups = 0;
-    pcre2_pattern_info(code, PCRE2_INFO_CAPTURECOUNT, &groups);
+    pcre2_pattern_info(search.code, PCRE2_INFO_CAPTURECOUNT, &groups);
     for (size_t i = 0; *ret_found && i < 2 && i <= groups; i++)
         if (at[2 * i] != PCRE2_UNSET && at[2 * i] <= at[2 * i + 1])
             ret[i] = (struct hurl_slice){subject.text + at[2 * i], at[2 * i + 1] - at[2 * i]};
@@ -156,25 +211,26 @@ static void put_replacement(struct hurl_run *run, pcre2_code *code, struct hurl_
 }
 
 /* All matches one after the other; an empty one right behind another is none. */
-static bool replace_all(struct hurl_run *run, struct hurl_place place, pcre2_code *code, struct hurl_slice subject,
-                        struct hurl_slice with)
+static bool replace_all(struct search *search, struct hurl_slice with)
 {
-    enum { MOST_NS = 250000000 };
+    struct hurl_run *run = search->run;
+    struct hurl_slice subject = search->subject;
     const PCRE2_SIZE *at = pcre2_get_ovector_pointer(run->work->match_data);
-    int64_t start_ns = pl_clock_ns();
     size_t copied = 0, from = 0;
     bool is_found, is_behind = false;
-    while (from <= subject.length) {
-        if (!regex_try(run, place, code, subject, from, &is_found))
+    search->start_ns = pl_clock_thread_cpu_ns();
+    for (unsigned count = 1; from <= subject.length; count++) {
+        enum { LOOKS = 64 }; /* at the time, once in so many matches */
+        if (!search_from(search, from, &is_found))
             return false;
         if (!is_found)
             break;
         size_t start = at[0], end = at[1];
         if (end < start) /* \K in a lookahead */
-            return hurl_fail(run, place, "the pattern matches backwards");
+            return hurl_fail(run, search->place, "the pattern matches backwards");
         if (end > start || !(is_behind && start == from)) {
             hurl_scratch_put(run->scratch, subject.text + copied, start - copied);
-            put_replacement(run, code, subject, with);
+            put_replacement(run, search->code, subject, with);
             copied = end;
         }
         is_behind = end > start;
@@ -184,9 +240,9 @@ static bool replace_all(struct hurl_run *run, struct hurl_place place, pcre2_cod
                 from++;
         }
         if (run->scratch->is_full)
-            return hurl_fail_full(run, place);
-        if (pl_clock_ns() - start_ns > MOST_NS)
-            return hurl_fail(run, place, "the pattern takes too many tries on this text");
+            return hurl_fail_full(run, search->place);
+        if (count % LOOKS == 0 && pl_clock_thread_cpu_ns() - search->start_ns > SEARCH_MOST_NS)
+            return search_fail_slow(search);
     }
     hurl_scratch_put(run->scratch, subject.text + copied, subject.length - copied);
     return true;
@@ -195,13 +251,12 @@ static bool replace_all(struct hurl_run *run, struct hurl_place place, pcre2_cod
 bool hurl_filter_replace_regex(struct hurl_run *run, const struct hurl_filter *filter, struct hurl_any *value)
 {
     struct hurl_slice with;
-    pcre2_code *code;
-    if (!hurl_is_utf8(value->text))
-        return hurl_fail(run, filter->place, "the text is not UTF-8");
-    if (!hurl_text_render(run, &filter->second, &with) || !regex_code(run, filter->place, &filter->regex, &code))
+    struct search search = {.run = run, .place = filter->place, .subject = value->text};
+    if (!search_begin(&search) || !hurl_text_render(run, &filter->second, &with) ||
+        !regex_code(run, filter->place, &filter->regex, &search.code))
         return false;
     hurl_scratch_open(run->scratch);
-    bool is_good = replace_all(run, filter->place, code, value->text, with);
+    bool is_good = replace_all(&search, with);
     struct hurl_slice text = hurl_scratch_close(run->scratch);
     *value = hurl_text_value(text.text, text.length);
     return is_good && run->scratch->is_full ? hurl_fail_full(run, filter->place) : is_good;

@@ -93,7 +93,7 @@ static bool render_url(struct hurl_run *run, struct hurl_slice *ret)
     char last = ret->text[ret->length - 1];
     hurl_scratch_open(run->scratch);
     put_url(run->scratch, *ret);
-    if (request->query_count > 0 && last != '?' && last != '&')
+    if (request->query_count > 0 && (mark == NULL || (last != '?' && last != '&')))
         hurl_scratch_put(run->scratch, mark != NULL ? "&" : "?", 1);
     put_pairs(run->scratch, query, request->query_count);
     return closed(run, request->place, ret);
@@ -147,8 +147,12 @@ static bool put_bare(struct hurl_run *run, const struct hurl_piece *piece, const
     if (value->kind != HURL_TEXT)
         return hurl_put_json(run->scratch, value) ? true
                                                   : hurl_fail(run, piece->place, "JSON has no %s", hurl_kind_name(value));
+    const struct names *names = run->request->names;
     if (json_read(&run->work->operand, value->text.text, value->text.length, &at) != NULL)
-        return hurl_fail(run, piece->place, "a text that is no JSON stands outside quotes");
+        return names != NULL && piece->variable >= 0
+                   ? hurl_fail(run, piece->place, "\"%s\" is a text that is no JSON: it belongs into quotes",
+                               names_at(names, piece->variable))
+                   : hurl_fail(run, piece->place, "a text that is no JSON stands outside quotes");
     hurl_scratch_put(run->scratch, value->text.text, value->text.length);
     return true;
 }
@@ -446,8 +450,7 @@ const char *hurl_render(const struct hurl_request *request, const struct value *
                         struct hurl_message *ret_message)
 {
     struct hurl_run run = {.work = work, .scratch = &work->message, .request = request, .vars = vars};
-    work->has_failed = false;
-    hurl_scratch_reset(&work->message);
+    hurl_run_begin(&run);
     *ret_message = (struct hurl_message){.method = slice_of(request->method)};
     if (render_url(&run, &ret_message->url) && render_headers(&run, ret_message) &&
         render_cookies(&run, &ret_message->cookies) && render_body(&run, ret_message))

@@ -7,7 +7,7 @@
 #include "hurl/hurl_int.h"
 #include "json/json.h"
 
-enum { HURL_MESSAGE_BYTES = 1024, HURL_SLOTS = 8, HURL_CHARSET_BYTES = 40, HURL_BOUNDARY_BYTES = 40 };
+enum { HURL_MESSAGE_BYTES = 1024, HURL_SLOTS = 8, HURL_CHARSET_BYTES = 40, HURL_BOUNDARY_BYTES = 40, HURL_HIDDEN = 24 };
 
 /* ---- values ---- */
 
@@ -103,14 +103,20 @@ struct hurl_work {
     struct json_search search, filter_search;
     struct hurl_slot slots[HURL_SLOTS];
     unsigned slot_next;
-    void *match_data, *match_context, *compile_context; /* PCRE2 */
-    void *digests[2], *hashes[2];                       /* EVP_MD_CTX and EVP_MD: of SHA-256, of MD5 */
-    void *charset;                                      /* iconv_t of charset_name; (void *)-1: none */
+    void *match_data, *match_context, *compile_context, *match_stack; /* PCRE2 */
+    void *digests[2], *hashes[2];                                     /* EVP_MD_CTX and EVP_MD: of SHA-256, of MD5 */
+    void *charset;                                                    /* iconv_t of charset_name; (void *)-1: none */
     char charset_name[HURL_CHARSET_BYTES];
     char boundary[HURL_BOUNDARY_BYTES];
     struct pl_rng rng;
-    bool *is_redacted; /* [variable]: captured as a secret by this thread */
+    bool *is_redacted; /* [variable]: captured as a secret by this thread, or named as one */
     size_t redacted_count;
+    const struct names *names; /* of which those that are named as secrets are known: the first names_count */
+    size_t names_count;
+    struct hurl_slice hidden[HURL_HIDDEN]; /* what no message may show of the request at hand, */
+    size_t hidden_count;
+    bool has_hidden;         /* which is gathered when the first message needs it */
+    bool is_too_much;        /* what was asked takes too long on what the server sent */
     struct hurl_place place; /* of the message */
     bool has_failed;
     char why[HURL_MESSAGE_BYTES], text[HURL_MESSAGE_BYTES];
@@ -133,6 +139,8 @@ struct hurl_run {
     size_t captured_count;
 };
 
+/* A call begins. */
+void hurl_run_begin(struct hurl_run *run);
 /* What is wrong, and where; the first one stays. Returns false. */
 bool hurl_fail(struct hurl_run *run, struct hurl_place place, const char *fmt, ...) PL_PRINTF(3, 4);
 bool hurl_fail_full(struct hurl_run *run, struct hurl_place place);
@@ -229,6 +237,7 @@ bool hurl_body_json(struct hurl_run *run, struct hurl_place place);
 struct hurl_slot *hurl_slot_of(struct hurl_work *work, const void *of, struct hurl_slice text);
 /* Whether its values are secrets: cookies, credentials. */
 bool hurl_header_is_secret(const char *name, size_t length);
+void hurl_note_secret(struct hurl_work *work, int variable);
 bool hurl_header_named(const struct hurl_header *header, const char *name, size_t length);
 
 /* ---- dates (date.c) ---- */

@@ -298,7 +298,7 @@ static bool add_sleep(struct parser *p, const struct parse_amount *amount, const
     struct step_word *word = pl_alloc(p->arena, 1, sizeof *word);
     *word = (struct step_word){.text = pl_format(p->arena, "%lld", (long long)amount->number), .variable = -1};
     if (amount->is_template) {
-        struct step_option *option;
+        struct step_option *option = NULL;
         if (!make_counter(p, amount, name, &option) ||
             !add_step(p, amount->at, (struct step){.kind = STEP_CALL, .call = do_duration, .data = option}))
             return false;
@@ -333,7 +333,7 @@ static bool add_request(struct parser *p, const struct parse_entry *entry)
         struct parse_amount interval = entry->interval;
         if (!interval.is_set)
             interval = (struct parse_amount){.number = INTERVAL_MS, .at = entry->retry.at};
-        struct step_option *tries;
+        struct step_option *tries = NULL;
         size_t begin = p->step_count;
         if (!make_counter(p, &entry->retry, "retry", &tries) ||
             !add_step(p, entry->retry.at, (struct step){.kind = STEP_CALL, .call = do_retry, .data = tries}))

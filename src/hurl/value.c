@@ -21,7 +21,7 @@ struct hurl_any hurl_variable(const struct hurl_run *run, int variable)
     struct hurl_any value = {.kind = HURL_NOTHING};
     for (size_t i = run->captured_count; i > 0; i--)
         if (run->captured[i - 1].capture->variable == variable)
-            return run->captured[i - 1].value;
+            return run->captured[i - 1].value; /* capture_run has marked secrets */
     if (variable < 0)
         return value;
     const struct value *stored = &run->vars[variable];

@@ -130,9 +130,11 @@ struct hurl_slice hurl_scratch_close(struct hurl_scratch *scratch)
 enum {
     MESSAGE_MOST = 1 << 30, /* of a request: its parts, encoded */
     SCRATCH_MOST = 64 << 20,
-    MATCHES_MOST = 2000000, /* of PCRE2's own count: how long a pattern may try */
+    MATCHES_MOST = 1000000, /* of PCRE2's own count: how long a pattern may try from one byte of the text */
     DEPTH_MOST = 20000,
     MATCH_KIB_MOST = 8192,
+    STACK_FIRST = 32 << 10, /* of compiled patterns: a group that repeats takes some for each turn */
+    STACK_MOST = 8 << 20,
     PATTERN_MOST = 65536,
     GROUPS_MOST = 32
 };
@@ -165,6 +167,7 @@ struct hurl_work *hurl_work_new(void)
         work->digests[i] = EVP_MD_CTX_new();
         work->hashes[i] = EVP_MD_fetch(NULL, i == 0 ? "SHA256" : "MD5", NULL); /* NULL: OpenSSL is set up without it */
     }
+    work->match_stack = pcre2_jit_stack_create(STACK_FIRST, STACK_MOST, NULL); /* NULL: there is no JIT */
     if (work->match_data == NULL || work->match_context == NULL || work->compile_context == NULL ||
         work->digests[0] == NULL || work->digests[1] == NULL)
         pl_panic("out of memory");
@@ -172,6 +175,8 @@ struct hurl_work *hurl_work_new(void)
     pcre2_set_depth_limit(work->match_context, DEPTH_MOST);
     pcre2_set_heap_limit(work->match_context, MATCH_KIB_MOST);
     pcre2_set_max_pattern_length(work->compile_context, PATTERN_MOST);
+    if (work->match_stack != NULL)
+        pcre2_jit_stack_assign(work->match_context, NULL, work->match_stack);
     return work;
 }
 
@@ -202,6 +207,7 @@ void hurl_work_free(struct hurl_work *work)
     }
     pcre2_match_data_free(work->match_data);
     pcre2_match_context_free(work->match_context);
+    pcre2_jit_stack_free(work->match_stack);
     pcre2_compile_context_free(work->compile_context);
     for (size_t i = 0; i < 2; i++) {
         EVP_MD_CTX_free(work->digests[i]);
@@ -285,27 +291,213 @@ const char *hurl_message(struct hurl_run *run, const char *subject)
     return work->text;
 }
 
-/* Whether a secret of this client stands here, and how long it is. */
+/* ---- secrets ---- */
+
+static char small(char c)
+{
+    return (char)(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
+}
+
+static bool is_letter(char c)
+{
+    return small(c) >= 'a' && small(c) <= 'z';
+}
+
+/* Whether a word stands at this byte of a name; is_whole: with no letter beside it but that of another word ("apiKey"). */
+static bool word_at(const char *name, size_t length, size_t at, const char *word, bool is_whole)
+{
+    size_t size = strlen(word);
+    if (length - at < size)
+        return false;
+    for (size_t i = 0; i < size; i++)
+        if (small(name[at + i]) != word[i])
+            return false;
+    if (!is_whole)
+        return true;
+    bool begins =
+        at == 0 || !is_letter(name[at - 1]) || (small(name[at - 1]) == name[at - 1] && small(name[at]) != name[at]);
+    size_t end = at + size;
+    return begins && (end == length || !is_letter(name[end]) || small(name[end]) != name[end]);
+}
+
+bool hurl_name_is_secret(const char *name, size_t length)
+{
+    static const char *const parts[] = {"passw", "passphrase", "secret", "token", "credential", "apikey", "authoriz"};
+    static const char *const words[] = {"key", "pass", "pwd", "pin", "auth", "jwt", "cookie"};
+    for (size_t at = 0; at < length; at++) {
+        for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
+            if (word_at(name, length, at, parts[i], false))
+                return true;
+        for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+            if (word_at(name, length, at, words[i], true))
+                return true;
+    }
+    return false;
+}
+
+void hurl_note_secret(struct hurl_work *work, int variable)
+{
+    size_t need = (size_t)variable + 1;
+    if (work->redacted_count < need) {
+        bool *wider = pl_new(need * 2, sizeof *wider);
+        if (work->redacted_count > 0)
+            memcpy(wider, work->is_redacted, work->redacted_count * sizeof *wider);
+        pl_free(work->is_redacted);
+        work->is_redacted = wider;
+        work->redacted_count = need * 2;
+    }
+    work->is_redacted[variable] = true;
+}
+
+void hurl_run_begin(struct hurl_run *run)
+{
+    struct hurl_work *work = run->work;
+    const struct names *names = run->request->names;
+    work->has_failed = work->is_too_much = work->has_hidden = false;
+    hurl_scratch_reset(run->scratch);
+    if (names == NULL || (names == work->names && names_count(names) == work->names_count))
+        return;
+    for (size_t i = names == work->names ? work->names_count : 0; i < names_count(names); i++) {
+        const char *name = names_at(names, (int)i);
+        if (hurl_name_is_secret(name, strlen(name)) && strchr(name, ' ') == NULL) /* no counter of an option */
+            hurl_note_secret(work, (int)i);
+    }
+    work->names = names;
+    work->names_count = names_count(names);
+}
+
+/* Shorter ones would hide every third letter of a message. */
+enum { HIDDEN_LEAST = 3 };
+static void hide(struct hurl_work *work, struct hurl_slice text)
+{
+    if (text.length >= HIDDEN_LEAST && work->hidden_count < HURL_HIDDEN)
+        work->hidden[work->hidden_count++] = text;
+}
+
+/* "Bearer x" and "a=x; b=y" are secrets as a whole and in their parts. */
+static void hide_parts(struct hurl_work *work, struct hurl_slice text)
+{
+    hide(work, text);
+    for (size_t at = 0, end; at < text.length; at = end + 1) {
+        for (end = at; end < text.length && strchr(" ;", text.text[end]) == NULL;)
+            end++;
+        const char *equals = end > at ? memchr(text.text + at, '=', end - at) : NULL;
+        bool is_pair = equals != NULL && equals + 1 < text.text + end && equals[1] != '='; /* else the end of base64 */
+        size_t from = is_pair ? (size_t)(equals + 1 - text.text) : at;
+        if (is_pair || at > 0)
+            hide(work, (struct hurl_slice){text.text + from, end - from});
+    }
+}
+
+static void hide_named(struct hurl_run *run, const struct hurl_pair *pairs, size_t count)
+{
+    struct hurl_slice name, value;
+    for (size_t i = 0; i < count; i++)
+        if (hurl_text_render(run, &pairs[i].name, &name) && hurl_name_is_secret(name.text, name.length) &&
+            hurl_text_render(run, &pairs[i].value, &value))
+            hide(run->work, value);
+}
+
+/* The credentials and cookies of the request, as its message had them. A text that cannot be rendered any more was none. */
+static void hide_request(const struct hurl_run *run)
+{
+    struct hurl_work *work = run->work;
+    const struct hurl_request *request = run->request;
+    struct hurl_run own = *run;
+    struct hurl_slice name, value;
+    if (work->has_hidden || run->scratch->open != NULL)
+        return;
+    bool had_failed = work->has_failed;
+    work->has_failed = true; /* what is wrong now is not to be told */
+    work->has_hidden = true;
+    work->hidden_count = 0;
+    own.captured_count = 0;
+    for (size_t i = 0; i < request->header_count; i++)
+        if (hurl_text_render(&own, &request->headers[i].name, &name) && hurl_header_is_secret(name.text, name.length) &&
+            hurl_text_render(&own, &request->headers[i].value, &value))
+            hide_parts(work, value);
+    for (size_t i = 0; i < request->cookie_count; i++)
+        if (hurl_text_render(&own, &request->cookies[i].value, &value))
+            hide(work, value);
+    hide_named(&own, request->query, request->query_count);
+    hide_named(&own, request->form, request->form_count);
+    if (request->has_basic_auth && hurl_text_render(&own, &request->user, &name) &&
+        hurl_text_render(&own, &request->password, &value)) {
+        hide(work, value);
+        hurl_scratch_open(run->scratch);
+        hurl_scratch_put(run->scratch, name.text, name.length);
+        hurl_scratch_put(run->scratch, ":", 1);
+        hurl_scratch_put(run->scratch, value.text, value.length);
+        value = hurl_scratch_close(run->scratch);
+        hurl_scratch_open(run->scratch);
+        hurl_put_base64(run->scratch, value, false);
+        hide(work, hurl_scratch_close(run->scratch));
+    }
+    work->has_failed = had_failed;
+}
+
+/* Small ones stand everywhere: none. */
+static struct hurl_slice secret_number(int64_t i, char text[VALUE_TEXT_BYTES])
+{
+    size_t length = value_text(&(struct value){.type = VALUE_INT, .i = i}, text);
+    return (struct hurl_slice){text, length >= HIDDEN_LEAST ? length : 0};
+}
+
+/* A secret of the client: of this response, of its variables, of the request. */
+static struct hurl_slice secret_of(const struct hurl_run *run, size_t index, char number[VALUE_TEXT_BYTES])
+{
+    const struct hurl_work *work = run->work;
+    const struct hurl_slice none = {NULL, 0};
+    if (index < run->captured_count) {
+        const struct hurl_any *value = &run->captured[index].value;
+        if (value->is_secret && value->kind == HURL_INT)
+            return secret_number(value->i, number);
+        return value->is_secret && value->kind == HURL_TEXT ? value->text : none;
+    }
+    index -= run->captured_count;
+    if (index >= work->redacted_count)
+        return work->hidden[index - work->redacted_count];
+    const struct value *value = &run->vars[index];
+    if (!work->is_redacted[index] || (value->type != VALUE_TEXT && value->type != VALUE_INT))
+        return none;
+    if (value->type == VALUE_TEXT)
+        return (struct hurl_slice){value->text, value->length};
+    return secret_number(value->i, number);
+}
+
+/* Whether one stands here, and how long it is. */
 static size_t secret_at(const struct hurl_run *run, const char *text, size_t left)
 {
-    size_t longest = 0;
-    for (size_t i = 0; i < run->captured_count + run->work->redacted_count; i++) {
-        struct hurl_slice secret = {NULL, 0};
+    size_t longest = 0, count = run->captured_count + run->work->redacted_count + run->work->hidden_count;
+    for (size_t i = 0; i < count; i++) {
         char number[VALUE_TEXT_BYTES];
-        if (i < run->captured_count) {
-            if (run->captured[i].capture->is_redacted && run->captured[i].value.kind == HURL_TEXT)
-                secret = run->captured[i].value.text;
-        } else if (run->work->is_redacted[i - run->captured_count]) {
-            const struct value *value = &run->vars[i - run->captured_count];
-            if (value->type == VALUE_TEXT)
-                secret = (struct hurl_slice){value->text, value->length};
-            else if (value->type == VALUE_INT)
-                secret = (struct hurl_slice){number, value_text(value, number)};
-        }
+        struct hurl_slice secret = secret_of(run, i, number);
         if (secret.length > longest && secret.length <= left && memcmp(secret.text, text, secret.length) == 0)
             longest = secret.length;
     }
     return longest;
+}
+
+/* At the quote that begins the value of a member of JSON ("token": "x"): the length of a value that its name makes a
+ * secret, up to its end or that of the text. */
+static size_t secret_member(const char *text, size_t at, size_t length)
+{
+    size_t end = at;
+    while (end > 0 && strchr(" \t\r\n", text[end - 1]) != NULL)
+        end--;
+    if (end == 0 || text[end - 1] != ':')
+        return 0;
+    for (end--; end > 0 && strchr(" \t\r\n", text[end - 1]) != NULL;)
+        end--;
+    size_t start = end > 0 && text[end - 1] == '"' ? --end : 0;
+    while (start > 0 && text[start - 1] != '"' && text[start - 1] != '\n')
+        start--;
+    if (start == 0 || !hurl_header_is_secret(text + start, end - start))
+        return 0;
+    size_t stop = at + 1;
+    while (stop < length && text[stop] != '"')
+        stop += 1 + (text[stop] == '\\');
+    return (stop < length ? stop : length) - at - 1;
 }
 
 /* One character of a text to be shown; returns the bytes read. */
@@ -334,9 +526,12 @@ const char *hurl_show_text(const struct hurl_run *run, const char *text, size_t 
 {
     static const char more[] = "...", hidden[] = "***";
     size_t used = 0;
+    hide_request(run);
     for (size_t i = 0; i < length;) {
         char part[4];
         size_t size, secret = secret_at(run, text + i, length - i);
+        if (secret == 0 && i > 0 && text[i - 1] == '"')
+            secret = secret_member(text, i - 1, length);
         size_t taken = secret > 0 ? secret : show_one(text + i, length - i, part, &size);
         size = secret > 0 ? sizeof hidden - 1 : size;
         if (used + size + sizeof more > HURL_SHOW_BYTES - 40) {

@@ -226,6 +226,7 @@ static struct operand_value operand_evaluate(struct json_search *search, const s
     if (of.kind != OPERAND_IS_TOKEN || of.json->tokens[of.token].kind < JSON_STRING)
         return value;
     value.kind = OPERAND_IS_NUMBER;
+    json_step_bytes(&search->steps, of.json->tokens[of.token].kind == JSON_STRING ? of.json->tokens[of.token].bytes : 0);
     value.number = of.json->tokens[of.token].kind == JSON_STRING ? string_characters(of.json, of.token)
                                                                  : (int64_t)of.json->tokens[of.token].count;
     return value;
@@ -255,14 +256,16 @@ static bool operands_equal(const struct operand_value *a, const struct operand_v
 }
 
 /* Numbers and strings have an order, all else has none. */
-static bool operands_less(const struct operand_value *a, const struct operand_value *b)
+static bool operands_less(const struct operand_value *a, const struct operand_value *b, uint64_t *steps)
 {
     double x, y;
     int64_t i, k;
     if (a->kind == OPERAND_IS_NOTHING || b->kind == OPERAND_IS_NOTHING)
         return false;
     if (a->kind == OPERAND_IS_TOKEN && b->kind == OPERAND_IS_TOKEN) {
-        if (a->json->tokens[a->token].kind == JSON_STRING && b->json->tokens[b->token].kind == JSON_STRING)
+        const struct json_token *left = &a->json->tokens[a->token], *right = &b->json->tokens[b->token];
+        json_step_bytes(steps, left->bytes < right->bytes ? left->bytes : right->bytes);
+        if (left->kind == JSON_STRING && right->kind == JSON_STRING)
             return json_string_compare(a->json, a->token, b->json, b->token) < 0;
         if (json_get_integer(a->json, a->token, &i) && json_get_integer(b->json, b->token, &k))
             return i < k;
@@ -291,7 +294,8 @@ static bool test_holds(struct json_search *search, const struct json *json, cons
                          b = operand_evaluate(search, json, &test->b, here);
     if (test->kind == TEST_EQUAL || test->kind == TEST_NOT_EQUAL)
         return operands_equal(&a, &b, &search->steps) == (test->kind == TEST_EQUAL);
-    return operands_less(&a, &b) || (test->kind == TEST_LESS_OR_EQUAL && operands_equal(&a, &b, &search->steps));
+    return operands_less(&a, &b, &search->steps) ||
+           (test->kind == TEST_LESS_OR_EQUAL && operands_equal(&a, &b, &search->steps));
 }
 
 /* ---- the search ---- */

@@ -402,18 +402,27 @@ bool json_get_integer(const struct json *json, uint32_t token, int64_t *ret_inte
     return t->kind == JSON_INTEGER && pl_num_i64(json->text + t->at, t->bytes, ret_integer) == PL_NUM_OK;
 }
 
+/* The exponent of a number, "e-12" at its end; 0 without one. As large as it counts. */
+static int64_t long_exponent(const char *text, size_t length)
+{
+    int64_t exponent = 0;
+    bool is_negative = length > 1 && text[1] == '-';
+    for (size_t i = 1; i < length; i++)
+        if (is_digit(text[i]) && exponent < 1000000000)
+            exponent = exponent * 10 + (text[i] - '0');
+    return is_negative ? -exponent : exponent;
+}
+
 /* A number of more digits than pl_num_f64 takes: those that a double can tell apart decide, the rest is its size. */
 static double double_long(const char *text, size_t length)
 {
     enum { KEPT = 40 };
     char copy[KEPT + 32];
-    size_t used = 0;
-    int64_t dropped = 0, exponent = 0;
+    size_t used = 0, i = text[0] == '-';
+    double sign = text[0] == '-' ? -1 : 1, value;
+    int64_t exponent = 0;
     bool after_point = false, is_significant = false;
-    size_t i = 0;
-    if (text[0] == '-')
-        copy[used++] = text[i++];
-    for (; i < length && text[i] != 'e' && text[i] != 'E'; i++) {
+    for (; i < length && (text[i] | 32) != 'e'; i++) {
         if (text[i] == '.') {
             after_point = true;
             continue;
@@ -421,29 +430,23 @@ static double double_long(const char *text, size_t length)
         is_significant = is_significant || text[i] != '0';
         if (is_significant && used < KEPT)
             copy[used++] = text[i];
-        else if (is_significant)
-            dropped++;
-        dropped -= after_point;
+        else
+            exponent += is_significant;
+        exponent -= after_point;
     }
-    if (!is_significant)
-        return text[0] == '-' ? -0.0 : 0.0;
-    bool is_negative = i + 1 < length && text[i + 1] == '-';
-    for (i += 1; i < length; i++)
-        if (is_digit(text[i]) && exponent < 1000000000)
-            exponent = exponent * 10 + (text[i] - '0');
-    exponent = (is_negative ? -exponent : exponent) + dropped;
-    if (exponent > 400 || exponent < -1000)
-        return exponent > 0 ? (text[0] == '-' ? -HUGE_VAL : HUGE_VAL) : (text[0] == '-' ? -0.0 : 0.0);
+    exponent += long_exponent(text + i, length - i);
+    if (!is_significant || exponent < -1000)
+        return sign * 0.0;
+    if (exponent > 400)
+        return sign * HUGE_VAL;
     copy[used++] = 'e';
-    if (exponent < 0)
-        copy[used++] = '-';
+    copy[used++] = exponent < 0 ? '-' : '+';
     exponent = exponent < 0 ? -exponent : exponent;
     for (int64_t unit = 1000; unit > 0; unit /= 10)
         copy[used++] = (char)('0' + exponent / unit % 10);
-    double value;
     if (pl_num_f64(copy, used, &value) == PL_NUM_OK)
-        return value;
-    return is_negative ? 0.0 : (text[0] == '-' ? -HUGE_VAL : HUGE_VAL);
+        return sign * value;
+    return copy[used - 5] == '-' ? sign * 0.0 : sign * HUGE_VAL;
 }
 
 double json_as_double(const struct json *json, uint32_t token)
@@ -475,6 +478,8 @@ uint32_t json_member(const struct json *json, uint32_t object, const char *name,
 {
     uint32_t found = 0, at = object + 1;
     for (uint32_t i = 0; i < json->tokens[object].count && json_step(steps); i++) {
+        if (json->tokens[at].bytes >= length)
+            json_step_bytes(steps, length);
         if (json_string_is(json, at, name, length))
             found = at + 1;
         at = json->tokens[at + 1].after;
@@ -487,8 +492,12 @@ uint32_t json_member(const struct json *json, uint32_t object, const char *name,
 static bool number_equal(const struct json *a, uint32_t a_token, const struct json *b, uint32_t b_token)
 {
     int64_t a_integer, b_integer;
-    if (json_get_integer(a, a_token, &a_integer) && json_get_integer(b, b_token, &b_integer))
+    const struct json_token *x = &a->tokens[a_token], *y = &b->tokens[b_token];
+    bool a_fits = json_get_integer(a, a_token, &a_integer), b_fits = json_get_integer(b, b_token, &b_integer);
+    if (a_fits && b_fits)
         return a_integer == b_integer;
+    if (x->kind == JSON_INTEGER && y->kind == JSON_INTEGER) /* digits beyond 64 bits: none has zeros in front */
+        return !a_fits && !b_fits && x->bytes == y->bytes && memcmp(a->text + x->at, b->text + y->at, x->bytes) == 0;
     return json_as_double(a, a_token) == json_as_double(b, b_token);
 }
 
@@ -532,6 +541,8 @@ static uint32_t same_member(const struct json *a, uint32_t key, const struct jso
 {
     uint32_t found = 0, at = object + 1;
     for (uint32_t i = 0; i < b->tokens[object].count && json_step(steps); i++) {
+        if (b->tokens[at].bytes >= a->tokens[key].bytes)
+            json_step_bytes(steps, a->tokens[key].bytes);
         if (string_equal(a, key, b, at))
             found = at + 1;
         at = b->tokens[at + 1].after;
@@ -548,8 +559,10 @@ bool json_is_same(const struct json *a, uint32_t a_token, const struct json *b, 
         return (y->kind == JSON_INTEGER || y->kind == JSON_FLOAT) && number_equal(a, a_token, b, b_token);
     if (x->kind != y->kind)
         return false;
-    if (x->kind == JSON_STRING)
+    if (x->kind == JSON_STRING) {
+        json_step_bytes(steps, x->bytes < y->bytes ? x->bytes : y->bytes);
         return string_equal(a, a_token, b, b_token);
+    }
     if (x->kind < JSON_LIST)
         return true;
     if (x->count != y->count)

@@ -62,7 +62,7 @@ bool json_string_is(const struct json *json, uint32_t token, const char *text, s
 /* The value of a member, 0 when there is none; of members with one name the last. *steps counts down to 0, which ends the
  * search: a caller checks it. */
 uint32_t json_member(const struct json *json, uint32_t object, const char *name, size_t length, uint64_t *steps);
-/* Equal as values: numbers by value, objects in any order. *steps as above. */
+/* Equal as values: integers exactly, other numbers as doubles, objects in any order. *steps as above. */
 bool json_is_same(const struct json *a, uint32_t a_token, const struct json *b, uint32_t b_token, uint64_t *steps);
 
 /* ---- JSONPath ---- */

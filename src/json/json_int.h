@@ -11,6 +11,14 @@ static inline bool json_step(uint64_t *steps)
     return *steps > 0;
 }
 
+/* The steps that looking through a text costs, as many as its bytes are worth. */
+static inline void json_step_bytes(uint64_t *steps, size_t bytes)
+{
+    enum { BYTES_A_STEP = 16 };
+    uint64_t cost = bytes / BYTES_A_STEP;
+    *steps -= cost < *steps ? cost : *steps;
+}
+
 /* The escape at text, a backslash: its character goes to out (at most 4 bytes); returns the bytes read, 0: it is none. */
 size_t json_escape_read(const char *text, size_t left, char *out, size_t *ret_size);
 

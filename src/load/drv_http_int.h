@@ -142,9 +142,11 @@ static inline struct hurl_slice hurl_slice_of(struct http_slice slice)
     return (struct hurl_slice){.text = slice.text, .length = slice.length};
 }
 
+/* lower: begins with a letter. */
 static inline bool driver_http_is_named(struct http_slice name, const char *lower)
 {
-    return name.length == strlen(lower) && strncasecmp(name.text, lower, name.length) == 0;
+    return name.length == strlen(lower) && (name.text[0] | 0x20) == *lower &&
+           strncasecmp(name.text, lower, name.length) == 0;
 }
 
 /* ---- drv_http_open.c ---- */

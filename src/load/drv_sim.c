@@ -11,8 +11,8 @@
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/rng.h"
-#include "base/wakes.h"
 #include "load/load_int.h"
+#include "stage/wakes.h"
 
 #include "base/ban.h"
 
@@ -111,8 +111,8 @@ struct driver_sim {
     struct pl_rng rng;
     int64_t now_ns;
     int64_t stall_start_ns, stall_end_ns;
-    struct pl_wakes services; /* under way, by their ends */
-    uint32_t *queue;          /* ring of waiting clients */
+    struct stage_wakes services; /* under way, by their ends */
+    uint32_t *queue;             /* ring of waiting clients */
     int clients, queue_first, queue_count;
 };
 
@@ -133,7 +133,7 @@ static enum pl_code sim_open(struct driver *driver, int clients, struct pl_err *
     struct driver_sim *sim = sim_of(driver);
     sim->clients = clients;
     sim->queue = pl_new((size_t)clients, sizeof *sim->queue);
-    pl_wakes_init(&sim->services, (size_t)clients);
+    stage_wakes_init(&sim->services, (size_t)clients);
     return PL_OK;
 }
 
@@ -141,7 +141,7 @@ static void sim_close(struct driver *driver)
 {
     struct driver_sim *sim = sim_of(driver);
     pl_free(sim->queue);
-    pl_wakes_release(&sim->services);
+    stage_wakes_release(&sim->services);
     pl_free(sim);
 }
 
@@ -173,7 +173,7 @@ static int64_t service_end_ns(struct driver_sim *sim)
 
 static void service_begin(struct driver_sim *sim, uint32_t client)
 {
-    pl_wakes_push(&sim->services, client, service_end_ns(sim));
+    stage_wakes_push(&sim->services, client, service_end_ns(sim));
 }
 
 static int64_t sim_submit(struct driver *driver, uint32_t client, const struct program *program, const struct step *step,
@@ -197,12 +197,12 @@ static int sim_wait(struct driver *driver, int64_t until_ns, struct driver_done 
 {
     (void)capacity;
     struct driver_sim *sim = sim_of(driver);
-    if (sim->services.count == 0 || pl_wakes_next_ns(&sim->services) > until_ns) {
+    if (sim->services.count == 0 || stage_wakes_next_ns(&sim->services) > until_ns) {
         if (until_ns > sim->now_ns)
             sim->now_ns = until_ns;
         return 0;
     }
-    struct pl_wake ended = pl_wakes_pop(&sim->services);
+    struct stage_wake ended = stage_wakes_pop(&sim->services);
     sim->now_ns = ended.at_ns;
     if (sim->queue_count > 0) {
         uint32_t client = sim->queue[sim->queue_first];

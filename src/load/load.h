@@ -102,7 +102,8 @@ struct load_spec {
     int script_count;
     const struct load_variable *variables;
     int variable_count;
-    int clients, workers; /* workers 0: chosen; never more than clients */
+    int clients,
+        workers; /* workers 0: chosen; never more than clients, or than connections of HTTP when these are stated */
     bool open_loop;
     double rate_per_s; /* for one worker at most 2e6: arrivals are drawn one by one. Poisson: each has the share of its
                           clients */

@@ -109,13 +109,18 @@ static enum pl_code tenants_check(const struct load_spec *spec, struct pl_err *e
 
 static int workers_choose(const struct load_spec *spec)
 {
+    /* a worker without a connection could do nothing, and each having one would be more than was said */
+    bool is_bounded = spec->driver == LOAD_HTTP && spec->http != NULL && spec->http->engine.connections > 0;
+    int most =
+        is_bounded && spec->http->engine.connections < spec->clients ? spec->http->engine.connections : spec->clients;
     if (spec->workers > 0)
-        return spec->workers < spec->clients ? spec->workers : spec->clients;
+        return spec->workers < most ? spec->workers : most;
     if (spec->driver == LOAD_SIM)
         return 1; /* its servers are per worker */
     /* the server often shares the machine: a quarter of the cores, and no thread for a handful of clients */
     int64_t by_cores = sysconf(_SC_NPROCESSORS_ONLN) / 4, by_clients = spec->clients / CLIENTS_PER_WORKER;
     int64_t workers = by_cores < by_clients ? by_cores : by_clients;
+    workers = workers < most ? workers : most;
     return workers < 1 ? 1 : workers > PL_MAX_WORKERS ? PL_MAX_WORKERS : (int)workers;
 }
 

@@ -95,7 +95,7 @@ static void users_init(struct worker *worker, size_t count)
     const struct load_spec *spec = worker->spec;
     bool has_thinks = spec->think_ns > 0 || spec->session_operations > 0;
     worker->has_dues = spec->open_loop || has_thinks;
-    pl_wakes_init(&worker->thinks, has_thinks ? count : 1);
+    stage_wakes_init(&worker->thinks, has_thinks ? count : 1);
     if (has_thinks)
         worker->ready = pl_new(count, sizeof *worker->ready);
     if (spec->session_operations > 0)
@@ -152,7 +152,7 @@ void worker_init(struct worker *worker, const struct load_spec *spec, const stru
     worker->vars = pl_new(count * shape->variable_count + 1, sizeof *worker->vars);
     worker->done = pl_new(WORKER_BATCH, sizeof *worker->done);
     worker->stack = pl_new(count, sizeof *worker->stack);
-    pl_wakes_init(&worker->wakes, count);
+    stage_wakes_init(&worker->wakes, count);
     hist_init_latency(&worker->self.lateness);
     for (uint32_t c = 0; c < count; c++)
         client_init(worker, c);
@@ -178,8 +178,8 @@ void worker_release(struct worker *worker)
     pl_free(worker->connect);
     if (worker->has_capture)
         capture_release(&worker->capture);
-    pl_wakes_release(&worker->wakes);
-    pl_wakes_release(&worker->thinks);
+    stage_wakes_release(&worker->wakes);
+    stage_wakes_release(&worker->thinks);
     hist_release(&worker->self.lateness);
     pl_free(worker->ready);
     pl_free(worker->session_left);
@@ -381,18 +381,18 @@ static int64_t wait_until_ns(const struct worker *worker)
         if (worker_backlog_may_start(worker)) /* there were too many to start at once */
             until_ns = worker->last_ns;
     }
-    until_ns = earliest(until_ns, pl_wakes_next_ns(&worker->wakes));
-    until_ns = earliest(until_ns, pl_wakes_next_ns(&worker->thinks));
+    until_ns = earliest(until_ns, stage_wakes_next_ns(&worker->wakes));
+    until_ns = earliest(until_ns, stage_wakes_next_ns(&worker->thinks));
     return worker->phase == PHASE_DRAIN ? earliest(until_ns, worker->drain_end_ns) : until_ns;
 }
 
 /* Not all at once: what wakes may be over at once and wake again. */
 static void wakes_end(struct worker *worker)
 {
-    for (int i = 0; i < WORKER_BATCH && pl_wakes_next_ns(&worker->wakes) <= worker->last_ns; i++) {
+    for (int i = 0; i < WORKER_BATCH && stage_wakes_next_ns(&worker->wakes) <= worker->last_ns; i++) {
         if (worker_is_past_end(worker))
             return;
-        worker_wake(worker, pl_wakes_pop(&worker->wakes).client, worker->last_ns);
+        worker_wake(worker, stage_wakes_pop(&worker->wakes).client, worker->last_ns);
     }
 }
 

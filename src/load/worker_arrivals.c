@@ -228,13 +228,13 @@ void worker_client_think(struct worker *worker, uint32_t index, int64_t pause_ns
     if (__builtin_add_overflow(now_ns, think_ns, &until_ns))
         until_ns = INT64_MAX;
     worker->clients[index].state = CLIENT_THINKING;
-    pl_wakes_push(&worker->thinks, index, until_ns);
+    stage_wakes_push(&worker->thinks, index, until_ns);
 }
 
 /* The first of them has thought. */
 static void thinker_count(struct worker *worker)
 {
-    struct pl_wake wake = pl_wakes_pop(&worker->thinks);
+    struct stage_wake wake = stage_wakes_pop(&worker->thinks);
     uint32_t index = wake.client;
     struct client *client = &worker->clients[index];
     worker_advance(worker, wake.at_ns);
@@ -259,14 +259,14 @@ static void thinker_count(struct worker *worker)
 void worker_thinkers_leave(struct worker *worker, int64_t now_ns)
 {
     while (worker->thinks.count > 0)
-        client_leave(worker, pl_wakes_pop(&worker->thinks).client, now_ns);
+        client_leave(worker, stage_wakes_pop(&worker->thinks).client, now_ns);
 }
 
 void worker_dues_count(struct worker *worker, int64_t now_ns)
 {
     for (int counted = 0;; counted++) {
         int64_t arrival_ns = worker->spec->open_loop ? worker_arrival_next_ns(worker) : INT64_MAX;
-        int64_t thought_ns = pl_wakes_next_ns(&worker->thinks);
+        int64_t thought_ns = stage_wakes_next_ns(&worker->thinks);
         if (arrival_ns > now_ns && thought_ns > now_ns)
             return;
         if (counted == ARRIVALS_AT_ONCE) {

@@ -73,9 +73,9 @@ void worker_client_lose(struct worker *worker, uint32_t index, const struct work
 {
     struct client *client = &worker->clients[index];
     if (client->state == CLIENT_PAUSED)
-        pl_wakes_remove(&worker->wakes, index);
+        stage_wakes_remove(&worker->wakes, index);
     else if (client->state == CLIENT_THINKING)
-        pl_wakes_remove(&worker->thinks, index);
+        stage_wakes_remove(&worker->thinks, index);
     if (client_is_done(worker, client)) {
         client->state = CLIENT_DEAD;
         return;

@@ -11,11 +11,11 @@
 
 #include "base/clock.h"
 #include "base/rng.h"
-#include "base/wakes.h"
 #include "load/driver.h"
 #include "load/load_int.h"
 #include "load/recorder_int.h"
 #include "stage/timetable.h"
+#include "stage/wakes.h"
 #include "stats/moments.h"
 
 enum client_state {
@@ -139,10 +139,10 @@ struct worker {
     int stack_count;
     int64_t *freed_ns; /* open loop: a ring of as many: when there was one more of them, the oldest first */
     int freed_first;
-    bool has_dues;          /* something becomes due that is not at once: arrivals, or when a client has thought */
-    struct pl_wakes wakes;  /* clients that sleep or pause */
-    struct pl_wakes thinks; /* clients that think; empty unless has_dues */
-    uint32_t *ready;        /* a ring of [client_count]: clients that are ready, in order; NULL unless has_dues */
+    bool has_dues;             /* something becomes due that is not at once: arrivals, or when a client has thought */
+    struct stage_wakes wakes;  /* clients that sleep or pause */
+    struct stage_wakes thinks; /* clients that think; empty unless has_dues */
+    uint32_t *ready;           /* a ring of [client_count]: clients that are ready, in order; NULL unless has_dues */
     int ready_first, ready_count;
     int held;                          /* ready clients that the end of the window keeps from starting */
     int64_t *session_left;             /* [clients] operations that their user still carries out; NULL: no sessions */

@@ -141,7 +141,7 @@ static inline void client_proceed(struct worker *worker, uint32_t index, bool is
         worker_client_think(worker, index, pause_ns, now_ns);
     } else if (__builtin_expect((is_idle_failure || !client->has_waited) && !worker->spec->open_loop, 0)) {
         client->state = CLIENT_PAUSED;
-        pl_wakes_push(&worker->wakes, index, now_ns + pause_ns);
+        stage_wakes_push(&worker->wakes, index, now_ns + pause_ns);
     } else {
         worker_client_free(worker, index, now_ns);
     }
@@ -340,11 +340,11 @@ static void sent_correct(struct client *client, const struct driver_done *done)
         client->sent_ns = was_sent ? done->sent_ns : -1;
 }
 
-/* Its script may try a request again from another step on. */
+/* Its script may try a request again from another step on, as long as the load was not told to stop. */
 static void step_fail(struct worker *worker, const struct step *step, const struct driver_done *done)
 {
     struct worker_failure failure = failure_of(done, true);
-    if (step->kind == STEP_HTTP && step->call != NULL && done->outcome == DRIVER_ERROR) {
+    if (step->kind == STEP_HTTP && step->call != NULL && done->outcome == DRIVER_ERROR && !worker->stopped) {
         struct step_scene scene = worker_scene(worker, done->client);
         bool goes_on = true;
         const char *wrong = step->call(step, &scene, &goes_on);
@@ -432,7 +432,7 @@ void worker_event(struct worker *worker, const struct driver_done *done)
         break;
     case CLIENT_SLEEPING:
         assert(done->outcome == DRIVER_LOST);
-        pl_wakes_remove(&worker->wakes, done->client);
+        stage_wakes_remove(&worker->wakes, done->client);
         failure = failure_of(done, true);
         worker_operation_fail(worker, done->client, &failure, done->done_ns);
         break;

@@ -194,7 +194,7 @@ static enum worker_step step_sleep(struct worker *worker, uint32_t index, const 
         worker_has_started(worker, client, client->step_sent_ns);
     client->state = CLIENT_SLEEPING;
     client->has_waited = true;
-    pl_wakes_push(&worker->wakes, index, until_ns);
+    stage_wakes_push(&worker->wakes, index, until_ns);
     return WORKER_STEP_WAITS;
 }
 

@@ -393,6 +393,25 @@ static void put_moments(struct model_build *build, const struct model_label *lab
     note_ended(build, figure, merged);
 }
 
+/* What did not end may have been waited for longer than anything that did: then only a lower bound is known. */
+static void put_longest(struct model_build *build, const struct model_label *label, const struct merged *merged)
+{
+    bool any = merged_total(merged) > 0, known = merged_is_known(merged) && merged->censored.total > 0;
+    if (!known || (any && merged->censored.max <= merged->hist.max)) {
+        put_moments(build, label, merged, any ? (double)merged->hist.max : (double)NAN);
+        return;
+    }
+    struct figure *figure = put_merged(build, label, merged, true);
+    if (figure == NULL)
+        return;
+    char least[64];
+    figure->status = FIGURE_ABSENT;
+    figure->value = (double)merged->censored.max;
+    pl_num_text_ns(least, sizeof least, round_down(figure->value));
+    model_note(build, figure,
+               pl_format(build->arena, "%s: the longest took at least %s", open_words(build, merged), least));
+}
+
 static void put_law(struct model_build *build, enum law law, const struct merged *merged, const char *subject)
 {
     const char *name = law_names[law];
@@ -415,7 +434,7 @@ static void put_law(struct model_build *build, enum law law, const struct merged
     put_moments(build, &label, merged, any ? hist_stddev(&merged->hist) : (double)NAN);
     label.name = pl_format(build->arena, "%s_max_ns", name);
     label.method = "The longest of the completed operations due inside the measured window, exact.";
-    put_moments(build, &label, merged, any ? (double)merged->hist.max : (double)NAN);
+    put_longest(build, &label, merged);
 }
 
 static struct merged merge_case(const struct model_build *build, const struct model_case *cs, enum law law,

@@ -68,14 +68,14 @@ static bool has_window(const struct trial_row *trial)
 
 /* What throughput is made of, one value of each trial. */
 struct throughput {
-    struct model_values completed, windows, tps, with_connects, achieved, unfailed, errors;
+    struct model_values completed, windows, tps, with_connects, achieved, offered, unfailed, errors;
 };
 
 static struct throughput throughput_of(struct model_build *build, const struct model_case *cs)
 {
     struct throughput through;
-    struct model_values *const all[] = {&through.completed, &through.windows,  &through.tps,   &through.with_connects,
-                                        &through.achieved,  &through.unfailed, &through.errors};
+    struct model_values *const all[] = {&through.completed, &through.windows, &through.tps,      &through.with_connects,
+                                        &through.achieved,  &through.offered, &through.unfailed, &through.errors};
     for (size_t k = 0; k < sizeof all / sizeof *all; k++)
         *all[k] = model_values_new(build, cs->count);
     for (size_t i = 0; i < cs->count; i++) {
@@ -94,6 +94,7 @@ static struct throughput throughput_of(struct model_build *build, const struct m
         model_values_add(&through.tps, trial->id, completed / window_s, 0);
         model_values_add(&through.with_connects, trial->id, completed / (window_s + connect_s), 0);
         model_values_add(&through.achieved, trial->id, completed, window_s);
+        model_values_add(&through.offered, trial->id, (double)ledger.due, window_s);
         model_values_add(&through.unfailed, trial->id, (double)ledger.failed, (double)ledger.due);
         model_values_add(&through.errors, trial->id, (double)ledger.failed + (double)ledger.expired, (double)ledger.due);
     }
@@ -117,6 +118,10 @@ static const struct model_label window_label = {"window_ns", "", "ns",
                                                 "Length of the measured window, summed over trials."};
 static const struct model_label achieved_label = {
     "achieved_per_s", "", "1/s", "completed_in_window over window_ns; interval of the ratio estimator (Cochran, 6.3)."};
+static const struct model_label offered_label = {
+    "offered_per_s", "", "1/s",
+    "Operations that were due in the window, over its length; ratio of the sums over trials, interval of the ratio "
+    "estimator (Cochran, 6.3)."};
 static const struct model_label failed_label = {
     "failed_frac", "", "1", "Operations due in the window that failed, over all due in it; ratio of the sums over trials."};
 static const struct model_label error_label = {"error_frac", "", "1",
@@ -154,8 +159,10 @@ static void put_throughput(struct model_build *build, const struct model_case *c
     model_put_sum(build, &window_label, &through.windows);
     model_put_ratio(build, &failed_label, &through.unfailed);
     model_put_ratio(build, &error_label, &through.errors);
-    if (cs->open_loop)
+    if (cs->open_loop) {
         model_put_ratio(build, &achieved_label, &through.achieved);
+        model_put_ratio(build, &offered_label, &through.offered);
+    }
 }
 
 /* CPU of a source over the window, for each operation that ended in it: cores times window over operations. */

@@ -21,6 +21,17 @@ static const char *const fact_labels[][2] = {
     {"program.initdb", "Made by"},
     {"cgroup.layout", "Control groups"},
     {"cgroup.why", "Control groups, why not all"},
+    {"url", "URL"},
+    {"http.http2", "HTTP/2"},
+    {"http.streams", "HTTP/2: requests at a time on one connection"},
+    {"http.connections", "Connections open at a time (0: one for each client)"},
+    {"http.keep_alive", "Connections serve several requests"},
+    {"http.insecure", "Certificates go unverified"},
+    {"http.ca_file", "Certificates that are trusted"},
+    {"http.connect_timeout", "Time limit of connecting"},
+    {"http.max_time", "Time limit of a request"},
+    {"http.follow", "Redirects are followed"},
+    {"http.compressed", "Asks for compressed answers"},
     {"tls", "TLS"},
     {"device_bytes", "Device size"},
     {"numa_nodes_online", "NUMA nodes online"},
@@ -181,9 +192,31 @@ static const char *service_from(struct page *page, size_t fact)
     return service;
 }
 
+/* Of a server that was attached to: how requests were made. */
+static void say_requests(struct page *page, struct doc_block *list, const char *service)
+{
+    const struct study *study = page->study;
+    const struct fact *url = study_fact(study, service, "url"), *http2 = study_fact(study, service, "http.http2");
+    const struct fact *limit = study_fact(study, service, "http.max_time");
+    struct doc_line *line = doc_item(page->doc, list);
+    doc_say(page->doc, line, "Requests went to ");
+    doc_code(page->doc, line, url != NULL ? url->value : service);
+    if (http2 != NULL && limit != NULL)
+        doc_say(page->doc, line, " by HTTP/%s, each with a time limit of %s, where a stage does not say otherwise",
+                strcmp(http2->value, "yes") == 0 ? "2" : "1.1", page_fact_value(page, limit));
+    doc_say(page->doc, line, ". ");
+    doc_span_add(page->doc, line, DOC_SPAN_LINK, "How they were made", "settings");
+    doc_say(page->doc, line, ".");
+}
+
 static void say_plan_settings(struct page *page, struct doc_block *list, const char *service)
 {
     struct doc_line *line = NULL;
+    const struct fact *kind = study_fact(page->study, service, "kind");
+    if (kind != NULL && strcmp(kind->value, "attach") == 0) {
+        say_requests(page, list, service);
+        return;
+    }
     if (page_say_variants(page, list, service))
         return;
     for (size_t i = 0; i < page->study->fact_count; i++) {
@@ -321,7 +354,8 @@ void page_settings(struct page *page)
         any |= service_from(page, i) != NULL;
     if (!any)
         return;
-    doc_section_add(page->doc, 2, "settings", "All settings that differ from the defaults");
+    doc_section_add(page->doc, 2, "settings",
+                    page_is_attached(page) ? "How requests were made" : "All settings that differ from the defaults");
     if (!page_is_load_only(page) && !page_is_attached(page))
         doc_say(page->doc, doc_paragraph(page->doc),
                 "Some of these are not the plan's: they come from making the data directory, or keep a service apart from "
@@ -427,11 +461,25 @@ static const struct figure *best_of(struct page *page, const char *kind, const c
     return best;
 }
 
+/* How many of a figure's trials say of themselves that they may be the load generator's. */
+static size_t marked_of(const struct page *page, const struct figure *figure)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < figure->trial_count; i++) {
+        const struct trial_row *trial = study_trial(page->study, figure->trials[i]);
+        count += trial != NULL && trial->state == TRIAL_DONE && trial->why[0] != '\0';
+    }
+    return count;
+}
+
 /* "tpcb-like, 4 clients; 95 %: 480-520" */
 static const char *case_context(struct page *page, const struct figure *figure)
 {
     const struct case_row *row = study_case(page->study, figure->case_id);
     const char *words = row == NULL ? "" : page_case_words(page, row);
+    if (marked_of(page, figure) > 0)
+        words = pl_format(page->arena, "%s%smarked: %zu of %zu trials may show the load generator instead", words,
+                          words[0] != '\0' ? "; " : "", marked_of(page, figure), figure->trial_count);
     if (!figure->has_interval || figure->low == figure->high)
         return words;
     struct page_scale scale = page_scale_of(figure, figure->value);
@@ -459,6 +507,20 @@ static const struct figure *present(struct page *page, int64_t stage_id, int64_t
     return page_has(page, stage_id, case_id, subject, name) ? page_find(page, stage_id, case_id, subject, name) : NULL;
 }
 
+/* Whether another stage of the same kind has a case with this script. */
+static bool is_asked_elsewhere(const struct page *page, const struct stage_row *stage, const char *script)
+{
+    for (size_t i = 0; i < page->study->case_count; i++) {
+        const struct case_row *row = &page->study->cases[i];
+        const struct stage_row *other = study_stage(page->study, row->stage_id);
+        const char *own = page_param(page, row, "script");
+        if (other != NULL && other != stage && strcmp(other->kind, stage->kind) == 0 && own != NULL &&
+            strcmp(own, script) == 0)
+            return true;
+    }
+    return false;
+}
+
 /* The best throughput of every script. */
 static void key_throughputs(struct page *page, struct doc_block **keys)
 {
@@ -481,7 +543,11 @@ static void key_throughputs(struct page *page, struct doc_block **keys)
                 best = tps;
         }
         if (first && best != NULL)
-            key_add(page, keys, pl_format(page->arena, "Highest throughput, %s", script != NULL ? script : stage->name),
+            key_add(page, keys,
+                    pl_format(page->arena, "Highest throughput, %s%s", script != NULL ? script : stage->name,
+                              script != NULL && is_asked_elsewhere(page, stage, script)
+                                  ? pl_format(page->arena, " (%s)", stage->name)
+                                  : ""),
                     best);
     }
 }
@@ -553,6 +619,23 @@ static bool was_quick(const struct study *study)
     return quick != NULL && strcmp(quick->value, "yes") == 0;
 }
 
+static void warn_marked(struct page *page)
+{
+    const struct study *study = page->study;
+    size_t marked = 0;
+    for (size_t i = 0; i < study->trial_count; i++)
+        marked += study->trials[i].state == TRIAL_DONE && study->trials[i].why[0] != '\0';
+    if (marked == 0)
+        return;
+    struct doc_line *line = doc_warning(page->doc);
+    doc_say(page->doc, line,
+            "%zu of %zu trials %s marked: the load generator did not keep its schedule there, or was the limit "
+            "itself. Their figures are shown, each with a note: ",
+            marked, study->trial_count, marked == 1 ? "is" : "are");
+    doc_span_add(page->doc, line, DOC_SPAN_LINK, "which, and why", "faults");
+    doc_say(page->doc, line, ".");
+}
+
 /* What a reader must know before the first number. */
 static void warn_first(struct page *page)
 {
@@ -569,6 +652,7 @@ static void warn_first(struct page *page)
     if (failed > 0)
         doc_say(page->doc, doc_warning(page->doc),
                 "%zu of %zu trials failed and are not in the figures: see what went wrong.", failed, study->trial_count);
+    warn_marked(page);
     for (size_t i = 0; i < study->case_count; i++) {
         const struct case_row *row = &study->cases[i];
         const bool expired = count_of(page, row, "expired") > 0;
@@ -619,6 +703,31 @@ void page_glance(struct page *page)
                 "a queue of them grew, so no response time stands here.");
 }
 
+/* Feeds and tenants, as the study read them: rows and a hash each, in this order. */
+static void data_table(struct page *page)
+{
+    struct doc_table *table = NULL;
+    for (size_t i = 0; i + 1 < page->study->fact_count; i++) {
+        const struct fact *rows = &page->study->facts[i];
+        const char *end = strstr(rows->name, ".rows");
+        if (strcmp(rows->scope, "plan") != 0 || end == NULL || strcmp(end, ".rows") != 0)
+            continue;
+        const char *name = pl_strndup(page->arena, rows->name, (size_t)(end - rows->name));
+        const struct fact *hash = study_fact(page->study, "plan", pl_format(page->arena, "%s.hash", name));
+        if (table == NULL) {
+            table = doc_table(page->doc, "t-data", "Data that scripts were given");
+            doc_column_add(page->doc, table, "Data", false, false);
+            doc_column_add(page->doc, table, "From", false, false);
+            doc_column_add(page->doc, table, "Rows", true, false);
+            doc_column_add(page->doc, table, "Hash of what they say", false, false);
+        }
+        page_cell_code(page, table, name);
+        page_cell_text(page, table, rows->how);
+        page_cell_text(page, table, page_fact_value(page, rows));
+        page_cell_code(page, table, hash != NULL ? hash->value : "");
+    }
+}
+
 void page_plan(struct page *page)
 {
     if (page->study->plan_text[0] == '\0')
@@ -637,6 +746,7 @@ void page_plan(struct page *page)
                                        : ", says what the study did. Running it again measures the same on your machine.");
     }
     doc_listing(page->doc, page->study->plan_text);
+    data_table(page);
     static const char script[] = "script."; /* the scripts of the plan, as it read them */
     for (size_t i = 0; i < page->study->fact_count; i++) {
         const struct fact *fact = &page->study->facts[i];

@@ -246,13 +246,30 @@ const char *page_version(const struct page *page, const char *service)
 
 const char *page_param_title(const struct page *page, const char *name)
 {
+    static const char *const titles[][2] = {{"http2", "HTTP/2"},
+                                            {"keep_alive", "Connections kept"},
+                                            {"max_time", "Time limit"},
+                                            {"think_law", "Law of think times"},
+                                            {"session_law", "Law of sessions"}};
     const char *point = strchr(name, '.');
     if (point != NULL && strcmp(point, ".data.scale") == 0)
         return "Scale";
+    for (size_t i = 0; i < sizeof titles / sizeof titles[0]; i++)
+        if (strcmp(name, titles[i][0]) == 0)
+            return titles[i][1];
     char *title = pl_strdup(page->arena, point != NULL ? point + 1 : name);
     if (title[0] >= 'a' && title[0] <= 'z')
         title[0] = (char)(title[0] - 'a' + 'A');
     return title;
+}
+
+const char *page_after_script(const char *text, const char *script)
+{
+    size_t length = strlen(script);
+    if (length == 0 || strncmp(text, script, length) != 0)
+        return text;
+    const char *rest = text + length + strspn(text + length, ", ");
+    return rest[0] != '\0' ? rest : text;
 }
 
 size_t page_done_trials(const struct page *page, int64_t case_id)

@@ -60,15 +60,17 @@ static const struct load_column http_throughput_columns[] = {
     {"Expired", "", "expired", DOC_VALUE},      {"Errors", "", "error_frac", DOC_VALUE},
 };
 static const struct load_column http_arrival_columns[] = {
-    {"Due", "", "due", DOC_VALUE},
-    {"Completed", "", "completed", DOC_VALUE},
-    {"Never started", "", "never_started", DOC_VALUE},
-    {"Failed", "", "failed", DOC_VALUE},
-    {"Expired", "", "expired", DOC_VALUE},
-    {"Errors", "", "error_frac", DOC_VALUE},
+    {"Offered", "", "offered_per_s", DOC_VALUE},
     {"Achieved", "", "achieved_per_s", DOC_VALUE},
     {"95 % interval", "", "achieved_per_s", DOC_INTERVAL},
     {"Trials", "", "achieved_per_s", DOC_COUNT},
+    {"Due", "", "due", DOC_VALUE},
+    {"Completed", "", "completed", DOC_VALUE},
+    {"Failed", "", "failed", DOC_VALUE},
+    {"Expired", "", "expired", DOC_VALUE},
+    {"Unfinished", "", "unfinished", DOC_VALUE},
+    {"Never started", "", "never_started", DOC_VALUE},
+    {"Errors", "", "error_frac", DOC_VALUE},
 };
 static const struct load_column status_columns[] = {
     {"Requests", "", "http_requests", DOC_VALUE},
@@ -105,8 +107,15 @@ static const struct load_column self_columns[] = {
     {"Own lateness p50", "", "own_lateness_p50_ns", DOC_VALUE},
     {"p99", "", "own_lateness_p99_ns", DOC_VALUE},
     {"Highest", "", "own_lateness_max_ns", DOC_VALUE},
-    {"Spread of gaps", "", "gap_cv", DOC_VALUE},
-    {"As asked", "", "gap_cv_asked", DOC_VALUE},
+    {"Gaps between starts, CV", "", "gap_cv", DOC_VALUE},
+    {"CV as asked", "", "gap_cv_asked", DOC_VALUE},
+    {"Busiest worker", "", "busiest_worker_frac", DOC_VALUE},
+};
+/* Who asks when the last answer is there has no gaps to keep. */
+static const struct load_column closed_self_columns[] = {
+    {"Own lateness p50", "", "own_lateness_p50_ns", DOC_VALUE},
+    {"p99", "", "own_lateness_p99_ns", DOC_VALUE},
+    {"Highest", "", "own_lateness_max_ns", DOC_VALUE},
     {"Busiest worker", "", "busiest_worker_frac", DOC_VALUE},
 };
 static const struct load_column open_latency_columns[] = {
@@ -210,16 +219,6 @@ static bool is_first_of_script(struct page *page, const struct case_row *row)
     return true;
 }
 
-/* The caption names the script: "tpcb-like, 4 clients" and "tpcb-like step 1" need not. */
-static const char *after_script(const char *text, const char *script)
-{
-    size_t length = strlen(script);
-    if (length == 0 || strncmp(text, script, length) != 0)
-        return text;
-    const char *rest = text + length + strspn(text + length, ", ");
-    return rest[0] != '\0' ? rest : text;
-}
-
 static bool is_step(struct page *page, const struct stage_row *stage, const char *script, const struct figure *figure)
 {
     const struct case_row *row = study_case(page->study, figure->case_id);
@@ -263,8 +262,8 @@ static void step_table(struct page *page, const struct stage_row *stage, const c
             table->key_columns = 2;
             table->small = true;
         }
-        page_cell_text(page, table, after_script(page_case_words(page, row), script));
-        page_cell_code(page, table, after_script(figure->subject, script));
+        page_cell_text(page, table, page_after_script(page_case_words(page, row), script));
+        page_cell_code(page, table, page_after_script(figure->subject, script));
         for (size_t k = 0; k < COUNT_OF(names); k++)
             page_cell_figure(page, table, page_find(page, stage->id, row->id, figure->subject, names[k]), DOC_VALUE);
         page_cell_figure(page, table, figure, DOC_COUNT);
@@ -273,15 +272,29 @@ static void step_table(struct page *page, const struct stage_row *stage, const c
         page_table_finish(page, table);
 }
 
+/* Parameters that say nothing unless they were stated. */
+static bool is_default(const char *name, const char *value)
+{
+    static const char *const silent[][2] = {
+        {"think", "0s"}, {"max_time", "0s"}, {"think_law", "constant"}, {"session_law", "fixed"}};
+    if (value == NULL || value[0] == '\0' || strcmp(value, "0") == 0 || strcmp(value, "service") == 0)
+        return true;
+    for (size_t i = 0; i < COUNT_OF(silent); i++)
+        if (strcmp(name, silent[i][0]) == 0 && strcmp(value, silent[i][1]) == 0)
+            return true;
+    return false;
+}
+
 static void script_heading(struct page *page, const struct stage_row *stage, const struct case_row *row, const char *script)
 {
     doc_section_add(page->doc, 3, pl_format(page->arena, "s-%lld-%d", (long long)stage->id, row->ordinal),
                     script[0] == '\0' ? stage->name : pl_format(page->arena, "%s: %s", stage->name, script));
     struct doc_line *line = doc_paragraph(page->doc);
     doc_say(page->doc, line, "%s", stage->question);
-    static const char *const told[] = {"clients",     "operations", "transactions", "for",       "warm_up",
-                                       "protocol",    "arrivals",   "think",        "session",   "http2",
-                                       "connections", "keep_alive", "workers",      "iterations"};
+    static const char *const told[] = {"clients",     "operations", "transactions", "for",         "warm_up",
+                                       "protocol",    "arrivals",   "think",        "think_law",   "session",
+                                       "session_law", "http2",      "streams",      "connections", "keep_alive",
+                                       "max_time",    "follow",     "compressed",   "workers",     "iterations"};
     const char *operations = param_value(stage->params, stage->param_count, "operations");
     const char *transactions = param_value(stage->params, stage->param_count, "transactions");
     bool is_counted =
@@ -290,15 +303,18 @@ static void script_heading(struct page *page, const struct stage_row *stage, con
     for (size_t i = 0; i < COUNT_OF(told); i++) {
         const char *value = param_value(stage->params, stage->param_count, told[i]);
         bool is_time = strcmp(told[i], "for") == 0 || strcmp(told[i], "warm_up") == 0; /* by count there is neither */
-        bool is_default = value == NULL || value[0] == '\0' || strcmp(value, "0") == 0 || strcmp(value, "service") == 0 ||
-                          (strcmp(told[i], "think") == 0 && strcmp(value, "0s") == 0);
-        if (is_default || (is_counted && is_time))
+        if (is_default(told[i], value) || (is_counted && is_time))
             continue;
         doc_say(page->doc, line, first ? " (" : ", ");
         doc_code(page->doc, line, pl_format(page->arena, "%s: %s", told[i], value));
         first = false;
     }
     doc_say(page->doc, line, "%s", first ? "" : ")");
+    const char *session = page_param(page, row, "session");
+    if (session != NULL && strcmp(session, "0") != 0)
+        doc_say(page->doc, line,
+                " The rate is that at which users arrive, each of whom carries out several operations; "
+                "what is offered and achieved is counted in operations.");
 }
 
 /* Of which studies a table is: of services that were started and watched, of those that were attached to, of those whose
@@ -365,7 +381,7 @@ void page_clients(struct page *page)
         {"status", "Requests and answers", status_columns, COUNT_OF(status_columns), TOLD},
         {"connections", "Connections", connection_columns, COUNT_OF(connection_columns), TOLD},
         {"client", "The load generator", client_columns, COUNT_OF(client_columns), ATTACHED},
-        {"self", "Did the load keep its schedule?", self_columns, COUNT_OF(self_columns), TOLD},
+        {"self", "Was the load generator in time?", closed_self_columns, COUNT_OF(closed_self_columns), TOLD},
     };
     bool first = true;
     for (size_t i = 0; i < page->study->stage_count; i++) {

@@ -75,6 +75,8 @@ const char *page_case_name(const struct page *page, const struct case_row *row);
 const char *page_case_words(const struct page *page, const struct case_row *row); /* "tpcb-like, 4 clients" */
 const char *page_version(const struct page *page, const char *service);           /* "PostgreSQL 15.14"; NULL: not known */
 bool page_is_scope_of(const char *scope, const char *service);                    /* of it, or of one of its variants */
+/* Where the caption names the script, "tpcb-like, 4 clients" and "tpcb-like step 1" need not. */
+const char *page_after_script(const char *text, const char *script);
 const char *page_param_title(const struct page *page,
                              const char *name); /* "clients" -> "Clients", "db.data.scale" -> "Scale" */
 size_t page_done_trials(const struct page *page, int64_t case_id);

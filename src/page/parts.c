@@ -36,6 +36,7 @@ static const struct part_column {
     {"Completed", "completed"},
     {"Failed", "failed"},
     {"Expired", "expired"},
+    {"Unfinished", "unfinished"},
     {"Errors", "error_frac"},
     {"Response p50", "response_p50_ns"},
     {"p95", "response_p95_ns"},
@@ -45,11 +46,11 @@ static const struct part_column {
 };
 
 static struct doc_table *part_table(struct page *page, const struct part_kind *kind, const struct stage_row *stage,
-                                    const struct case_row *first)
+                                    const struct case_row *first, const char *script)
 {
     struct doc_table *table =
         doc_table(page->doc, pl_format(page->arena, "t-%s-%lld-%d", kind->suffix, (long long)stage->id, first->ordinal),
-                  kind->caption);
+                  pl_format(page->arena, "%s%s%s", kind->caption, script[0] != '\0' ? ", " : "", script));
     doc_column_add(page->doc, table, "Case", false, true);
     doc_column_add(page->doc, table, kind->title, false, true);
     for (size_t k = 0; k < COUNT_OF(columns); k++)
@@ -89,8 +90,8 @@ void page_part_table(struct page *page, const struct stage_row *stage, const str
             if (name == NULL || row == NULL || strcmp(figure->name, "due") != 0 || !is_of(page, row, stage, script))
                 continue;
             if (table == NULL)
-                table = part_table(page, &kinds[i], stage, first);
-            page_cell_text(page, table, page_case_words(page, row));
+                table = part_table(page, &kinds[i], stage, first, script);
+            page_cell_text(page, table, page_after_script(page_case_words(page, row), script));
             page_cell_text(page, table, part_name(page, row, &kinds[i], name));
             for (size_t c = 0; c < COUNT_OF(columns); c++)
                 page_cell_figure(page, table, page_find(page, stage->id, row->id, figure->subject, columns[c].name),

@@ -1,12 +1,12 @@
 /* `pgbench -i`: carries the steps out and tells about it on standard error. */
 #include "pgbench/init_int.h"
 
-#include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/buf.h"
 #include "base/clock.h"
+#include "base/stop.h"
 #include "pgbench/run_int.h"
 #include "pgbench/say_int.h"
 
@@ -37,24 +37,6 @@ struct init {
     struct pl_buf summary; /* "drop tables 0.00 s, create tables 0.01 s" */
     bool refused;          /* the server's refusal has been told */
 };
-
-static volatile int stop_requested;
-
-/* The first signal asks for an end in good order (what the server does is cancelled); a second one has its default effect.
- */
-static void on_stop(int number)
-{
-    (void)number;
-    stop_requested = 1;
-}
-
-static void catch_signals(void)
-{
-    struct sigaction action = {.sa_handler = on_stop, .sa_flags = (int)SA_RESETHAND};
-    stop_requested = 0;
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
-}
 
 static double seconds(int64_t ns)
 {
@@ -174,7 +156,7 @@ static int init_build(struct init *init, PGconn *conn, const struct pgbench_opti
                                   .refused = tell_refusal};
     int64_t start_ns = pl_clock_ns();
     PQsetNoticeReceiver(conn, tell_notice, init);
-    enum pl_code code = dataset_build(conn, &options->data, &watch, &stop_requested, &err);
+    enum pl_code code = dataset_build(conn, &options->data, &watch, pl_stop_flag(), &err);
     if (code == PL_OK) {
         fprintf(stderr, "done in %.2f s (%s).\n", seconds(pl_clock_ns() - start_ns), pl_buf_text(&init->summary));
         return EXIT_GOOD;
@@ -191,9 +173,9 @@ int pgbench_init_run(const struct pgbench_options *options)
     struct pl_arena *arena = pl_arena_new();
     struct init init = {.refused = false};
     int exit_code = EXIT_BAD;
-    catch_signals(); /* before a password may be asked for: the terminal has to be as it was again */
-    PGconn *conn = pgbench_connect(&own, arena, "initialization", &stop_requested);
-    if (conn == NULL && stop_requested != 0)
+    pl_stop_catch(EXIT_INTERRUPTED); /* before a password may be asked for: the terminal has to be as it was again */
+    PGconn *conn = pgbench_connect(&own, arena, "initialization", pl_stop_flag());
+    if (conn == NULL && pl_stop_is_requested())
         exit_code = EXIT_INTERRUPTED;
     if (conn != NULL) {
         pgbench_init_lines_begin(&init.lines, stderr, isatty(STDERR_FILENO) == 1, own.quiet);

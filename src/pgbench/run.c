@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/limits.h"
+#include "base/stop.h"
 #include "pgbench/output_int.h"
 #include "pgbench/pgbench.h"
 #include "pgbench/say_int.h"
@@ -34,30 +35,6 @@ struct run {
     bool was_aborted;         /* exit_on_abort, */
     int aborted_thread;       /* by a client of this one */
 };
-
-static volatile int stop_requested;
-static volatile int64_t stop_requested_ns;
-
-/* The first signal asks for an end in good order, a second one ends at once. Two that arrive together are one wish
- * (timeout(1) sends its signal to the process and to its group). */
-static void on_stop(int number)
-{
-    (void)number;
-    int64_t now_ns = pl_clock_ns();
-    if (stop_requested != 0 && now_ns - stop_requested_ns > PL_NS_PER_S / 5)
-        _exit(EXIT_INTERRUPTED);
-    if (stop_requested == 0)
-        stop_requested_ns = now_ns;
-    stop_requested = 1;
-}
-
-static void catch_signals(void)
-{
-    struct sigaction action = {.sa_handler = on_stop};
-    stop_requested = 0;
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
-}
 
 /* ---- where what the load records goes ---- */
 
@@ -147,22 +124,22 @@ static void say_debug(const struct pgbench_options *options, PGconn *conn)
 static int run_prepare(struct run *run, int argc, char **argv)
 {
     struct pl_err err = {0};
-    PGconn *conn = pgbench_connect(&run->options, run->arena, "setup", &stop_requested);
+    PGconn *conn = pgbench_connect(&run->options, run->arena, "setup", pl_stop_flag());
     if (conn == NULL)
-        return stop_requested != 0 ? EXIT_INTERRUPTED : EXIT_BAD;
+        return pl_stop_is_requested() ? EXIT_INTERRUPTED : EXIT_BAD;
     if (run->options.debug)
         say_debug(&run->options, conn);
     pgbench_setup_header(conn);
     const char *version = PQparameterStatus(conn, "server_version");
     run->total.server_version = pl_strdup(run->arena, version != NULL ? version : "");
-    bool is_good = pgbench_setup_look(conn, &run->options, &stop_requested, &run->total.data) &&
-                   outputs_open(run, conn, argc, argv) && pgbench_setup_vacuum(conn, &run->options, &stop_requested);
+    bool is_good = pgbench_setup_look(conn, &run->options, pl_stop_flag(), &run->total.data) &&
+                   outputs_open(run, conn, argc, argv) && pgbench_setup_vacuum(conn, &run->options, pl_stop_flag());
     PQfinish(conn);
-    if (!is_good || stop_requested != 0)
-        return stop_requested != 0 ? EXIT_INTERRUPTED : EXIT_BAD;
+    if (!is_good || pl_stop_is_requested())
+        return pl_stop_is_requested() ? EXIT_INTERRUPTED : EXIT_BAD;
     struct load_spec spec = pgbench_setup_spec(&run->options, &run->total.data, run->arena, run->script);
     run->is_script_same = spec.script_count == run->options.script_count;
-    if (load_new(&spec, &run->load, &err) != PL_OK || load_connect(run->load, &stop_requested, &err) != PL_OK) {
+    if (load_new(&spec, &run->load, &err) != PL_OK || load_connect(run->load, pl_stop_flag(), &err) != PL_OK) {
         if (err.code == PL_INTERRUPTED)
             return EXIT_INTERRUPTED;
         if (err.code == PL_LIMIT && !spec.no_steps)
@@ -214,12 +191,12 @@ static enum pl_code run_load(struct run *run, struct sink *sink, struct pl_err *
     while (!glance.ended) {
         enum pl_code code = load_poll(run->load, 0, sink, &glance, err);
         take_notices(run);
-        if (!was_stopped && (stop_requested != 0 || code != PL_OK || run->output_err.code != PL_OK)) {
-            run->total.was_interrupted = stop_requested != 0;
+        if (!was_stopped && (pl_stop_is_requested() || code != PL_OK || run->output_err.code != PL_OK)) {
+            run->total.was_interrupted = pl_stop_is_requested();
             load_stop(run->load);
             was_stopped = true;
         }
-        bool is_impatient = stop_requested != 0 && pl_clock_ns() - stop_requested_ns > GRACE_NS;
+        bool is_impatient = pl_stop_is_requested() && pl_clock_ns() - pl_stop_requested_ns() > GRACE_NS;
         if (run->was_aborted || is_impatient)
             load_abandon(run->load);
         if (!glance.ended) {
@@ -307,7 +284,7 @@ static void run_release(struct run *run)
 
 static int run_benchmark(struct run *run, int argc, char **argv)
 {
-    catch_signals();
+    pl_stop_catch(EXIT_INTERRUPTED);
     program_on_debug(pgbench_debug_say, &run->options);
     pgbench_total_init(&run->total, &run->options);
     int exit_code = run_prepare(run, argc, argv);

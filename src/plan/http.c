@@ -21,16 +21,16 @@ static bool has_controls(const struct node *node)
     return false;
 }
 
-/* What scripts of both languages take as a variable's name. */
+/* What Hurl files take as a variable's name; pgbench's scripts cannot use one with a hyphen. */
 static enum pl_code check_variable(struct reader *reader, const struct node *key)
 {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_";
-    static const char more[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
+    static const char more[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789-";
     if (key->length > 0 && key->length <= NAME_BYTES && strspn(key->text, letters) > 0 &&
         strspn(key->text, more) == key->length)
         return PL_OK;
     plan_fail(reader, key, "%s cannot be the name of a variable", plan_shown(reader->arena, key->text));
-    pl_err_hint(reader->err, "Names of variables have letters, digits and \"_\", and begin with no digit.");
+    pl_err_hint(reader->err, "Names of variables have letters, digits, \"_\" and \"-\", and begin with a letter or \"_\".");
     return reader->err->code;
 }
 
@@ -62,6 +62,8 @@ enum pl_code plan_take_url(struct reader *reader, const struct field *field, con
         wrong = "names no host";
     else if (strchr(node->text, '#') != NULL)
         wrong = "has a fragment, which no server sees";
+    else if (strchr(node->text, '?') != NULL)
+        wrong = "has a query, which no path of a script can follow";
     if (wrong == NULL) {
         plan_hide_url(reader, node);
         memcpy(at, &node->text, sizeof node->text);

@@ -138,7 +138,8 @@ static const struct field top_fields[] = {
     {.name = "feeds",
      .form = FORM_FEEDS,
      .fallback = "none",
-     .doc = "files of test data by name; their columns are variables of scripts, and each operation takes the next row"},
+     .doc = "files of test data by name; their columns are variables of scripts, and each operation takes the next row of "
+            "those that its script uses"},
     {.name = "tenants",
      .form = FORM_TENANTS,
      .fallback = "none",

@@ -1,15 +1,14 @@
 /* Rows of named values: reading them, and drawing among them in constant time. */
 #include "script/feed.h"
 
-#include <stdlib.h>
+#include <math.h>
 #include <string.h>
-
-#include <jansson.h>
 
 #include "base/buf.h"
 #include "base/file.h"
 #include "base/num.h"
 #include "base/utf8.h"
+#include "json/json.h"
 
 #include "base/ban.h"
 
@@ -355,8 +354,6 @@ static enum pl_code csv_parse(struct feed_build *build, const char *text, size_t
 {
     struct csv csv = {.at = text, .end = text + length, .line_start = text};
     enum pl_code code = PL_OK;
-    if (length >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0)
-        csv.at = csv.line_start = text + 3;
     pl_buf_init(&csv.cell, FEED_MOST_BYTES);
     for (bool is_head = true; code == PL_OK && csv.at < csv.end; is_head = false) { /* blank lines are no rows */
         csv.line_start = csv.at;
@@ -376,111 +373,130 @@ static enum pl_code csv_parse(struct feed_build *build, const char *text, size_t
 
 /* ---- JSON lines ---- */
 
-static size_t json_column(struct feed_build *build, const char *name)
+/* JSON lines: the line at hand, and room for a text of it without its escapes. */
+struct lines {
+    struct json json;
+    struct pl_buf text;
+};
+
+static struct pl_buf *lines_string(struct lines *lines, uint32_t token)
 {
-    bool is_weight = strcmp(name, "weight") == 0, is_group = strcmp(name, "group") == 0;
+    const struct json_token *t = &lines->json.tokens[token];
+    pl_buf_clear(&lines->text);
+    pl_buf_put_bytes(&lines->text, lines->json.text + t->at, t->bytes); /* no escape is shorter than what it means */
+    if (t->is_escaped)
+        lines->text.data[lines->text.len = json_unescape(&lines->json, token, lines->text.data)] = '\0';
+    return &lines->text;
+}
+
+static size_t json_column(const struct feed_build *build, const char *name, size_t length)
+{
     for (size_t i = 0; i < build->file_columns; i++) {
         int place = build->place[i];
-        if (place == PLACE_WEIGHT  ? is_weight
-            : place == PLACE_GROUP ? is_group
-                                   : strcmp(build->columns[place].name, name) == 0)
+        const char *own = place == PLACE_WEIGHT ? "weight" : place == PLACE_GROUP ? "group" : build->columns[place].name;
+        if (strlen(own) == length && memcmp(own, name, length) == 0)
             return i;
     }
     return SIZE_MAX;
 }
 
-static enum pl_code json_cell(struct feed_build *build, size_t column, const json_t *item)
+/* What has no type of its own is the text that stands in the file: lists, objects, and numbers beyond 64 bits. */
+static enum pl_code json_cell(struct feed_build *build, size_t column, struct lines *lines, uint32_t token)
 {
+    const struct json *json = &lines->json;
+    const struct json_token *t = &json->tokens[token];
+    const char *text = json->text + t->at;
+    size_t length = t->bytes;
     struct value value = {.type = VALUE_TEXT};
-    char *text = NULL;
-    switch (json_typeof(item)) {
-    case JSON_STRING:
-        value.length = (uint32_t)json_string_length(item);
-        return cell_set(build, column, value, json_string_value(item), value.length);
-    case JSON_INTEGER:
-        value = (struct value){.type = VALUE_INT, .i = json_integer_value(item)};
-        break;
-    case JSON_REAL:
-        value = (struct value){.type = VALUE_DOUBLE, .d = json_real_value(item)};
-        break;
-    case JSON_TRUE:
-    case JSON_FALSE:
-        value = (struct value){.type = VALUE_BOOL, .b = json_is_true(item)};
-        break;
-    case JSON_NULL:
-        value = (struct value){.type = VALUE_NULL};
-        break;
-    case JSON_OBJECT:
-    case JSON_ARRAY:
-        break;
+    if (t->kind == JSON_STRING) {
+        text = pl_buf_text(lines_string(lines, token));
+        length = lines->text.len;
+    } else if (t->kind == JSON_INTEGER) {
+        value.type = json_get_integer(json, token, &value.i) ? VALUE_INT : VALUE_TEXT;
+    } else if (t->kind == JSON_FLOAT) {
+        value.d = json_as_double(json, token);
+        value.type = isfinite(value.d) ? VALUE_DOUBLE : VALUE_TEXT;
+    } else if (t->kind == JSON_TRUE || t->kind == JSON_FALSE) {
+        value = (struct value){.type = VALUE_BOOL, .b = t->kind == JSON_TRUE};
+    } else if (t->kind == JSON_NULL) {
+        value.type = VALUE_NULL;
     }
-    text = json_dumps(item, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(17));
-    if (text == NULL)
-        return feed_fail(build, "a value that cannot be written as JSON", "Use plain values.");
-    value.length = value.type == VALUE_TEXT ? (uint32_t)strlen(text) : value.length;
-    enum pl_code code = cell_set(build, column, value, text, strlen(text));
-    free(text);
-    return code;
+    if (value.type == VALUE_TEXT)
+        value.length = (uint32_t)length;
+    return cell_set(build, column, value, text, length);
 }
 
-static enum pl_code json_row(struct feed_build *build, const json_t *object)
+static enum pl_code json_columns(struct feed_build *build, struct lines *lines)
 {
-    const char *name;
-    json_t *item;
-    bool is_first = build->row_count == 0;
-    if (is_first)
-        json_object_foreach((json_t *)(uintptr_t)object, name,
-                            item) if (column_add(build, name, strlen(name)) != PL_OK) return build->err->code;
-    if (row_begin(build) != PL_OK)
-        return build->err->code;
-    if (json_object_size(object) != build->file_columns)
-        return feed_fail(build,
-                         pl_format(build->arena, "a row of %zu members, the first has %zu", json_object_size(object),
-                                   build->file_columns),
-                         "Every line has the members of the first one.");
-    json_object_foreach((json_t *)(uintptr_t)object, name, item)
-    {
-        size_t column = json_column(build, name);
-        if (column == SIZE_MAX)
-            return feed_fail(
-                build, pl_format(build->arena, "the first row has no member \"%s\"", shown(build, name, strlen(name))),
-                "Every line has the members of the first one.");
-        if (json_cell(build, column, item) != PL_OK)
+    uint32_t at = 1;
+    for (uint32_t i = 0; i < lines->json.tokens[0].count; i++) {
+        lines_string(lines, at);
+        if (column_add(build, pl_buf_text(&lines->text), lines->text.len) != PL_OK)
             return build->err->code;
+        at = lines->json.tokens[at + 1].after;
     }
     return PL_OK;
+}
+
+static enum pl_code json_row(struct feed_build *build, struct lines *lines)
+{
+    static const char hint[] = "Every line has the members of the first one.";
+    bool is_seen[FEED_COLUMNS_MOST] = {false};
+    uint32_t count = lines->json.tokens[0].count, at = 1;
+    if ((build->row_count == 0 && json_columns(build, lines) != PL_OK) || row_begin(build) != PL_OK)
+        return build->err->code;
+    if (count != build->file_columns)
+        return feed_fail(
+            build, pl_format(build->arena, "a row of %u members, the first has %zu", count, build->file_columns), hint);
+    for (uint32_t i = 0; i < count; i++) {
+        lines_string(lines, at);
+        const char *name = pl_buf_text(&lines->text);
+        size_t length = lines->text.len, column = json_column(build, name, length);
+        if (column == SIZE_MAX)
+            return feed_fail(
+                build, pl_format(build->arena, "the first row has no member \"%s\"", shown(build, name, length)), hint);
+        if (is_seen[column])
+            return feed_fail(build, pl_format(build->arena, "two members are named \"%s\"", shown(build, name, length)),
+                             hint);
+        is_seen[column] = true;
+        if (json_cell(build, column, lines, at + 1) != PL_OK)
+            return build->err->code;
+        at = lines->json.tokens[at + 1].after;
+    }
+    return PL_OK;
+}
+
+static enum pl_code json_line(struct feed_build *build, struct lines *lines, const char *line, size_t length)
+{
+    static const char hint[] = "Each line is one JSON object: {\"user\": \"anna\", \"id\": 1}";
+    size_t at;
+    const char *wrong = json_read(&lines->json, line, length, &at);
+    build->col = wrong != NULL ? (int)at + 1 : 1;
+    if (wrong != NULL)
+        return feed_fail(build, pl_format(build->arena, "not JSON: %s", wrong), hint);
+    return lines->json.tokens[0].kind == JSON_OBJECT ? json_row(build, lines) : feed_fail(build, "not an object", hint);
 }
 
 static enum pl_code json_parse(struct feed_build *build, const char *text, size_t length)
 {
-    for (const char *at = text, *end = text + length; at < end; build->line++) {
+    struct lines lines = {0};
+    enum pl_code code = PL_OK;
+    pl_buf_init(&lines.text, FEED_MOST_BYTES);
+    for (const char *at = text, *end = text + length; at < end && code == PL_OK; build->line++) {
         const char *newline = memchr(at, '\n', (size_t)(end - at));
-        size_t line = newline == NULL ? (size_t)(end - at) : (size_t)(newline - at);
-        size_t blanks = 0;
-        while (blanks < line && strchr(" \t\r", at[blanks]) != NULL && at[blanks] != '\0')
+        size_t line = newline == NULL ? (size_t)(end - at) : (size_t)(newline - at), blanks = 0;
+        while (blanks < line && (at[blanks] == ' ' || at[blanks] == '\t' || at[blanks] == '\r'))
             blanks++;
         build->col = 1;
-        if (blanks < line) {
-            json_error_t wrong;
-            json_t *object = json_loadb(at, line, JSON_REJECT_DUPLICATES, &wrong);
-            enum pl_code code = PL_OK;
-            if (object == NULL || !json_is_object(object)) {
-                build->col = object == NULL && wrong.column > 0 ? wrong.column : 1;
-                code = feed_fail(build,
-                                 object == NULL
-                                     ? pl_format(build->arena, "not JSON: %s", shown(build, wrong.text, strlen(wrong.text)))
-                                     : "not an object",
-                                 "Each line is one JSON object: {\"user\": \"anna\", \"id\": 1}");
-            } else {
-                code = json_row(build, object);
-            }
-            json_decref(object);
-            if (code != PL_OK)
-                return code;
-        }
+        if (blanks < line)
+            code = json_line(build, &lines, at, line);
+        if (code != PL_OK)
+            break;
         at += line + (newline != NULL);
     }
-    return PL_OK;
+    json_release(&lines.json);
+    pl_buf_release(&lines.text);
+    return code;
 }
 
 /* ---- the ways in ---- */
@@ -496,6 +512,10 @@ enum pl_code feed_parse(const char *path, const char *text, size_t length, enum 
 {
     struct feed_build build;
     build_init(&build, path, order, names, arena, err);
+    if (length >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) { /* some editors put it at the beginning of UTF-8 */
+        text += 3;
+        length -= 3;
+    }
     bool is_json = ends_in(path, ".jsonl") || ends_in(path, ".ndjson") || ends_in(path, ".json");
     enum pl_code code = is_json ? json_parse(&build, text, length) : csv_parse(&build, text, length);
     return code == PL_OK ? build_finish(&build, ret_feed) : code;

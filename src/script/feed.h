@@ -47,10 +47,12 @@ struct feed {
 };
 
 /* Reads a file: JSON lines (one object a line) when its name ends in .jsonl, .ndjson or .json, else CSV (RFC 4180; the
- * first line names the columns; LF or CRLF; blank lines are no rows). A CSV cell is a text, which expressions read as a number where it is one; of
- * JSON numbers, booleans and null keep their type, lists and objects are their JSON text. Columns become variables: their
- * names are added to `names`. Errors with file, line and column: a row with another number of cells, a name that no
- * variable may have, a weight that is no number above 0, more rows than 5 million, an empty file. */
+ * first line names the columns; LF or CRLF; blank lines are no rows). A CSV cell is a text, which expressions read as a
+ * number where it is one; of JSON numbers, booleans and null keep their type; lists, objects and numbers beyond 64
+ * bits are their JSON text.
+ * Columns become variables: their names are added to `names`. Errors with file, line and column: a row with another number
+ * of cells, a name that no variable may have, a weight that is no number above 0, more rows than 5 million, an empty file.
+ */
 PL_MUST_CHECK enum pl_code feed_read(const char *path, enum feed_order order, struct names *names, struct pl_arena *arena,
                                      struct feed **ret_feed, struct pl_err *err);
 /* The same from text; `path` decides the format and names it in errors. */

@@ -91,10 +91,8 @@ static enum pl_code expression_compile(const struct program_given *given, struct
     return PL_OK;
 }
 
-/* Names as the columns of data files have them: Hurl's may hold a hyphen. */
-static bool is_given_name(const char *name)
+bool program_is_given_name(const char *name, size_t length)
 {
-    size_t length = strlen(name);
     for (size_t i = 0; i < length; i++)
         if (!names_is_char(name[i]) && name[i] != '-' && name[i] != '.')
             return false;
@@ -130,8 +128,9 @@ enum pl_code program_give(const struct program_given *given, size_t count, struc
     struct program_givens givens = {.constants = constants, .steps = steps};
     for (size_t i = 0; i < count; i++) {
         const struct program_given *one = &given[i];
-        if (!is_given_name(one->name))
-            return given_fail(one, "not a name", "A name has letters, digits and _, and does not begin with a digit.", err);
+        if (!program_is_given_name(one->name, strlen(one->name)))
+            return given_fail(one, "not a name", "A name has letters, digits, _, - and ., and begins with a letter or _.",
+                              err);
         for (size_t k = 0; k < i; k++)
             if (strcmp(given[k].name, one->name) == 0)
                 return given_fail(one, "given twice", "Leave one of them out.", err);

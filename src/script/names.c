@@ -9,7 +9,7 @@ struct name {
     const char *text;
     size_t length;
     uint64_t hash;
-    bool is_set;
+    bool is_set, is_used;
 };
 
 struct names {
@@ -79,15 +79,36 @@ int names_add(struct names *names, const char *name, size_t length)
 {
     uint64_t hash = name_hash(name, length);
     int found = names->slots[names_slot_of(names, hash, name, length)] - 1;
-    if (found >= 0)
+    if (found >= 0) {
+        names->list[found].is_used = true;
         return found;
+    }
     if (names->count * 2 >= names->slot_count)
         names_widen(names);
     names->list = pl_grow(names->arena, names->list, names->count, names->count + 1, sizeof *names->list, &names->capacity);
     names->list[names->count] =
-        (struct name){.text = pl_strndup(names->arena, name, length), .length = length, .hash = hash};
+        (struct name){.text = pl_strndup(names->arena, name, length), .length = length, .hash = hash, .is_used = true};
     names->slots[names_slot_of(names, hash, name, length)] = (int)names->count + 1;
     return (int)names->count++;
+}
+
+int names_use(struct names *names, const char *name, size_t length)
+{
+    int found = names_find(names, name, length);
+    if (found >= 0)
+        names->list[found].is_used = true;
+    return found;
+}
+
+void names_forget_uses(struct names *names)
+{
+    for (size_t i = 0; i < names->count; i++)
+        names->list[i].is_used = false;
+}
+
+bool names_is_used(const struct names *names, int index)
+{
+    return names->list[index].is_used;
 }
 
 int names_predefine(struct names *names, const char *name)

@@ -41,6 +41,12 @@ int names_add(struct names *names, const char *name, size_t length);
 int names_predefine(struct names *names, const char *name);
 /* -1 when there is none. */
 int names_find(const struct names *names, const char *name, size_t length);
+/* The same, and it counts as used: by a program that is being compiled. So does what names_add finds or adds. */
+int names_use(struct names *names, const char *name, size_t length);
+/* Which names one program uses: forget, compile it, ask. It may be more than are read: those that it only sets are among
+ * them. */
+void names_forget_uses(struct names *names);
+bool names_is_used(const struct names *names, int index);
 const char *names_at(const struct names *names, int index);
 size_t names_count(const struct names *names);
 /* May this be the name of a variable? Letters, digits, _ and bytes above 127; the first is no digit. */
@@ -174,6 +180,9 @@ struct program_givens {
     const struct step *steps; /* STEP_SETs, in the order given */
     size_t step_count;
 };
+/* A name as the columns of data files have them: what names_is_valid takes, and "-" and "." behind the first character, as
+ * Hurl's names have. Expressions cannot use those. */
+bool program_is_given_name(const char *name, size_t length);
 /* Names are added to `names`, so that scripts compiled later know them. PL_INPUT at the place given. */
 PL_MUST_CHECK enum pl_code program_give(const struct program_given *given, size_t count, struct names *names,
                                         struct pl_arena *arena, struct program_givens *ret_givens, struct pl_err *err);

@@ -11,37 +11,16 @@
 
 #include "base/ban.h"
 
-/* The host of a URL and its addresses, which the caller frees. */
-static enum pl_code attach_find(const char *url, struct pl_arena *arena, const char **ret_host, struct addrinfo **ret_found,
-                                struct pl_err *err)
-{
-    struct uri uri;
-    size_t at = 0;
-    const char *wrong = uri_parse(url, strlen(url), &uri, &at);
-    if (wrong != NULL)
-        return pl_err_set(err, PL_INPUT, "its URL is wrong: %s", wrong);
-    const struct addrinfo wanted = {.ai_socktype = SOCK_STREAM};
-    *ret_host = pl_strndup(arena, uri.host, uri.host_length);
-    int status = getaddrinfo(*ret_host, NULL, &wanted, ret_found);
-    if (status == 0)
-        return PL_OK;
-    pl_err_set(err, PL_SERVICE, "the host \"%.200s\" cannot be found: %s", *ret_host, gai_strerror(status));
-    pl_err_hint(err, "Check the name in the plan's `url:`, and that this machine's resolver knows it.");
-    return err->code;
-}
-
-/* A wrong URL and an unknown host are better known now than as the faults of every operation. Whether it answers is for the
- * load to find: it may come up later, and go away in between. */
+/* Whether its host is known, and whether it answers, is for the load to find: both may come up later, and go away in
+ * between. Then they are faults of the operations, each with its phase. */
 static enum pl_code attach_start(struct service_state *state, const struct service_state *source, const volatile int *stop,
                                  struct pl_err *err)
 {
     (void)source, (void)stop;
-    struct addrinfo *found = NULL;
-    const char *host = NULL;
-    enum pl_code code = attach_find(state->service.plan->url, state->arena, &host, &found, err);
-    if (code == PL_OK)
-        freeaddrinfo(found);
-    return code;
+    struct uri uri;
+    size_t at = 0;
+    const char *url = state->service.plan->url, *wrong = uri_parse(url, strlen(url), &uri, &at);
+    return wrong == NULL ? PL_OK : pl_err_set(err, PL_INPUT, "its URL is wrong: %s", wrong);
 }
 
 static enum pl_code attach_start_again(struct service_state *state, const volatile int *stop, struct pl_err *err)
@@ -94,14 +73,46 @@ static bool is_here(const struct addrinfo *address)
 /* "this machine", or the host of its URL. */
 static const char *place_of(const char *url, struct pl_arena *arena)
 {
+    struct uri uri;
+    size_t at = 0;
+    if (uri_parse(url, strlen(url), &uri, &at) != NULL)
+        return "?";
+    const struct addrinfo wanted = {.ai_socktype = SOCK_STREAM};
     struct addrinfo *found = NULL;
-    const char *host = NULL, *place = "?";
-    struct pl_err unused = {0};
-    if (attach_find(url, arena, &host, &found, &unused) != PL_OK)
-        return place;
-    place = is_here(found) ? "this machine" : host;
+    const char *host = pl_strndup(arena, uri.host, uri.host_length);
+    int status = getaddrinfo(host, NULL, &wanted, &found);
+    if (status != 0)
+        return pl_format(arena, "unknown: the host \"%.200s\" cannot be found: %s", host, gai_strerror(status));
+    const char *place = is_here(found) ? "this machine" : host;
     freeaddrinfo(found);
     return place;
+}
+
+/* How requests are made where a stage does not say otherwise: as written in the plan, or by default. */
+static void push_options(const struct plan_http *http, struct service_facts *facts)
+{
+    const struct {
+        const char *name;
+        bool value;
+    } choices[] = {{"http.http2", http->http2},
+                   {"http.keep_alive", !http->no_keep_alive},
+                   {"http.insecure", http->insecure},
+                   {"http.follow", http->follow},
+                   {"http.compressed", http->compressed}};
+    const struct {
+        const char *name, *unit;
+        int64_t value;
+    } numbers[] = {{"http.streams", "count", http->streams},
+                   {"http.connections", "count", http->connections},
+                   {"http.connect_timeout", "ns", http->connect_timeout_ns},
+                   {"http.max_time", "ns", http->max_time_ns}};
+    for (size_t i = 0; i < sizeof choices / sizeof choices[0]; i++)
+        service_push_fact(facts, choices[i].name, choices[i].value ? "yes" : "no", "", "plan");
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
+        service_push_fact(facts, numbers[i].name, pl_format(facts->arena, "%lld", (long long)numbers[i].value),
+                          numbers[i].unit, "plan");
+    if (http->ca_file != NULL)
+        service_push_fact(facts, "http.ca_file", http->ca_file, "", "plan");
 }
 
 static enum pl_code attach_facts(struct service_state *state, struct service_facts *facts, const volatile int *stop,
@@ -111,6 +122,7 @@ static enum pl_code attach_facts(struct service_state *state, struct service_fac
     service_push_fact(facts, "place", place_of(state->service.plan->url, facts->arena), "",
                       "whether a socket can be bound to its address");
     service_push_fact(facts, "url", url_shown(state->service.plan->url, facts->arena), "", "plan");
+    push_options(&state->service.plan->http, facts);
     return PL_OK;
 }
 

@@ -21,7 +21,7 @@
 
 #include "base/ban.h"
 
-enum { VOTES_MOST = 6, NO_DATA_MOST = 3 };
+enum { VOTES_MOST = 6 };
 
 /* Further apart than this a middle on a log scale needs fewer trials. */
 #define FAR_APART 1.5
@@ -169,7 +169,7 @@ void search_take(struct search *search, enum search_verdict verdict)
     search->trials++;
     if (verdict == SEARCH_NO_DATA) {
         search->no_data++;
-        if (search->no_data >= NO_DATA_MOST || search->trials >= search->spec.trials_most)
+        if (search->no_data >= SEARCH_NO_DATA_MOST || search->trials >= search->spec.trials_most)
             search_stop(search, SEARCH_GAVE_UP);
         return;
     }

@@ -23,10 +23,10 @@ enum search_end {
     SEARCH_FOUND,       /* pass and fail bracket the answer */
     SEARCH_ABOVE_MOST,  /* `most` passes */
     SEARCH_BELOW_LEAST, /* `least` fails */
-    SEARCH_GAVE_UP      /* trials_most, or no data three times in a row */
+    SEARCH_GAVE_UP      /* trials_most, or no data SEARCH_NO_DATA_MOST times in a row */
 };
 
-enum { SEARCH_POINTS_MOST = 128 };
+enum { SEARCH_POINTS_MOST = 128, SEARCH_NO_DATA_MOST = 10 };
 
 struct search_point {
     double load;

@@ -37,6 +37,7 @@ static enum wire_io from_tls(struct wire_socket *socket, int result, int os_errn
         return os_errno == 0 ? WIRE_CLOSED : from_errno(socket, os_errno);
     default:
         /* a server that dies does not say goodbye first */
+        socket->tls_error = (uint32_t)first;
         return ERR_GET_REASON(first) == SSL_R_UNEXPECTED_EOF_WHILE_READING ? WIRE_CLOSED : WIRE_FAILED;
     }
 }

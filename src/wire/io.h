@@ -15,6 +15,7 @@ enum wire_io { WIRE_DONE, WIRE_AGAIN, WIRE_CLOSED, WIRE_FAILED };
 
 struct wire_socket {
     int fd;             /* -1: none */
+    uint32_t tls_error; /* of the last TLS fault, for ERR_reason_error_string; 0: none is known */
     struct ssl_st *ssl; /* NULL: plain; borrowed; wire_tls_tune it first. SIGPIPE is up to its BIO: never through libpq's */
     int os_errno;       /* why the last call was WIRE_FAILED; 0 for a TLS fault */
     bool wants_write;   /* TLS: a read is waiting for the socket to become writable */

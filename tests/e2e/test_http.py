@@ -325,6 +325,43 @@ def test_search_of_the_highest_rate(place):
         expect(load.exit == 1 or load["search"]["end"] == "gave_up", f"exit {load.exit}: {load['search']}")
 
 
+def test_a_search_among_errors(place):
+    """Fast answers that are errors are no success, and a file or an option says when they are."""
+    with HttpServer() as server:
+        arguments = ("--find-max", "p99<10s", "--step-duration", "200ms", "-R", "50/s", "--min", "25/s", "--max", "100/s", "--quiet")
+        load = http_load(place, server.url("/status/503"), *arguments, exit=None)
+        expect(load["search"]["last_pass_per_s"] is None, load["search"])
+        expect(load.exit == 1 or load["search"]["end"] == "gave_up", f"exit {load.exit}: {load['search']}")
+        load = http_load(place, server.url("/status/503"), *arguments, "--any-status", exit=0)
+        expect(load["search"]["end"] == "above_max" and load["search"]["last_pass_per_s"] == 100, load["search"])
+        seeds = [int(trial["seed"]) for trial in load["search"]["trials"]]
+        expect(seeds == list(range(seeds[0], seeds[0] + len(seeds))), seeds)
+
+
+def test_statuses_of_a_url(place):
+    with HttpServer() as server:
+        for status, failed in ((200, 0), (302, 0), (400, 20), (404, 20), (503, 20)):
+            server.forget()
+            load = http_load(place, server.url(f"/status/{status}"), "-n", 20, "-c", 4, exit=3 if failed else 0)
+            expect(load.ledger["failed"] == failed and load.ledger["completed"] == 20 - failed, f"{status}: {load.ledger}")
+            expect([fault["code"] for fault in load["faults"]] == (["check:STATUS"] if failed else []), load["faults"])
+            expect(load.measured["answers"] == 20 == server.counts()["answers"], f"{status}: {load.measured}")
+            load = http_load(place, server.url(f"/status/{status}"), "-n", 20, "-c", 4, "--any-status")
+            expect(load.ledger["completed"] == 20 and load["faults"] == [], f"{status}: {load.ledger}")
+        script = place.file("any.hurl", f"GET {server.url('/status/503')}\nHTTP *\n")
+        load = http_load(place, script, "-n", 20)
+        expect(load.ledger["completed"] == 20, load.ledger)
+
+
+def test_names_with_a_hyphen(place):
+    with HttpServer() as server:
+        script = place.file("x.hurl", f"GET {server.url('/echo')}?{{{{user-id}}}}&{{{{row-id}}}}\nHTTP 200\n[Asserts]\n"
+                                      "jsonpath \"$.target\" == \"/echo?7&r1\"\n")
+        feed = place.file("rows.csv", "row-id\nr1\n")
+        load = http_load(place, script, "-n", 5, "--variable", "user-id=7", "--feed", feed)
+        expect(load.ledger["completed"] == 5, load["faults"])
+
+
 # ---- verdicts and files ----
 
 def test_objectives(place):

@@ -271,9 +271,21 @@ def test_wrong_command_lines(place):
         ((good, "--threshold", "p(95<5"), ["^"]),
         ((good, "--find-max", "fast"), ["fast", "^"]),
         ((good, "--tenants", "3"), ["--tenant"]),
-        ((good, "--feed", "nothing.csv"), ["nothing.csv"]),
+        (("x.hurl", "--feed", "nothing.csv"), ["nothing.csv"]),
+        ((good, "--feed", "x.csv"), ["Hurl"]),
+        (("http://h/{{x}}",), ["Hurl"]),
+        ((good, "--tenants", "3", "--tenant", "hst=a{n}"), ["host"]),
         ((good, "--variable", "user"), ["user"]),
-        ((good, "--cacert", "nothing.pem"), ["nothing.pem"]),
+        ((good, "--cacert", "nothing.pem"), ["nothing.pem", "No such file"]),
+        ((good, "--cert", place.file("c.pem", "-----BEGIN CERTIFICATE-----\n")), ["private key", "--key"]),
+        ((good, "-t", "4"), ["--workers"]),
+        ((good, "-k"), ["--insecure"]),
+        ((good, "-X", "POST"), ["-m"]),
+        ((good, "-m", "get"), ["GET"]),
+        ((good, "-H", "X: 1", "-H", "x: 2"), ["twice"]),
+        ((good, "--find-max", "p99>5ms"), ["<"]),
+        ((good, "--tenants", "3", "--tenant", "host=a{m}"), ["{n}"]),
+        (("localhost",), ["http://localhost"]),
     ]
     for arguments, words in cases:
         result = place.run("http", *arguments)

@@ -53,6 +53,7 @@ static void test_block(void **state)
                              .p50_ns = 250000,
                              .p99_ns = 1500000,
                              .failed = 2,
+                             .expired = 7,
                              .memory_bytes = 64.0 * 1048576,
                              .cpu_cores = 0.5};
     live_update(&live, &view);
@@ -62,7 +63,7 @@ static void test_block(void **state)
     assert_non_null(strstr(text, " 1/2  clients: clients=4  measure\n"));
     assert_non_null(strstr(text, "1:05 left"));
     assert_non_null(strstr(text, "1234/s  p50 250"));
-    assert_non_null(strstr(text, "failed 2  |  subject: 64"));
+    assert_non_null(strstr(text, "failed 2  expired 7  |  subject: 64"));
     assert_non_null(strstr(text, "\r\x1b[3A\x1b[Jsaid\n"));
     assert_null(strstr(strstr(text, "1:05 left") + 1, "1:05 left"));
     free(text);

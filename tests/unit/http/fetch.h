@@ -54,9 +54,12 @@ static inline struct fetcher *fetcher_new(const struct http_spec *spec)
     return fetcher;
 }
 
+/* Whatever was done: each answer is one that a connection has served. */
 static inline void fetcher_free(struct fetcher *fetcher)
 {
+    http_count_into(fetcher->engine, &fetcher->stats);
     http_engine_free(fetcher->engine);
+    assert_int_equal((int64_t)fetcher->stats.exchanges_per_connection.sum, fetcher->stats.answers);
     http_stats_release(&fetcher->stats);
     free(fetcher);
 }

@@ -6,6 +6,9 @@
  *   /reset                        reset with INTERNAL_ERROR
  *   /goaway                       answered, then the connection goes away
  *   /continue  /unwanted          100 before the body is read; 417 in place of it
+ *   /early  /early-drop           413 in place of reading the body; and the connection is closed behind it
+ *   /short                        states a longer body than it has
+ *   /lower                        allows one stream at a time from now on
  *   /hole                         no answer
  *   /drop                         the connection is closed */
 #ifndef PL_TESTS_UNIT_HTTP_H2SERVER_H
@@ -43,7 +46,7 @@ struct h2server {
 struct h2server_stream {
     char path[64];
     size_t left, body; /* of the answer; of the request */
-    bool has_trailers;
+    bool has_trailers, is_head, is_answered;
 };
 
 struct h2server_conn {
@@ -51,7 +54,7 @@ struct h2server_conn {
     int fd;
     SSL *ssl;
     long open;
-    bool drops, goes_away;
+    bool drops, goes_away, leaves;
 };
 
 static inline int h2server_on_begin(nghttp2_session *session, const nghttp2_frame *frame, void *context)
@@ -73,6 +76,8 @@ static inline int h2server_on_header(nghttp2_session *session, const nghttp2_fra
     struct h2server_stream *stream = nghttp2_session_get_stream_user_data(session, frame->hd.stream_id);
     if (stream != NULL && name_length == 5 && memcmp(name, ":path", 5) == 0)
         snprintf(stream->path, sizeof stream->path, "%.*s", (int)value_length, (const char *)value);
+    if (stream != NULL && name_length == 7 && memcmp(name, ":method", 7) == 0)
+        stream->is_head = value_length == 4 && memcmp(value, "HEAD", 4) == 0;
     return 0;
 }
 
@@ -110,9 +115,10 @@ static inline void h2server_answer(nghttp2_session *session, struct h2server_con
                                    struct h2server_stream *stream)
 {
     const char *path = stream->path;
-    char status[16] = "200";
-    nghttp2_nv fields[2] = {{(uint8_t *)(uintptr_t) ":status", (uint8_t *)status, 7, 3, 0},
-                            {(uint8_t *)(uintptr_t) "server", (uint8_t *)(uintptr_t) "h2server", 6, 8, 0}};
+    char status[16] = "200", length[24];
+    nghttp2_nv fields[3] = {{(uint8_t *)(uintptr_t) ":status", (uint8_t *)status, 7, 3, 0},
+                            {(uint8_t *)(uintptr_t) "server", (uint8_t *)(uintptr_t) "h2server", 6, 8, 0},
+                            {(uint8_t *)(uintptr_t) "content-length", (uint8_t *)length, 14, 0, 0}};
     nghttp2_data_provider body = {.source.ptr = stream, .read_callback = h2server_read};
     stream->left = 13;
     stream->has_trailers = strcmp(path, "/trailers") == 0;
@@ -120,13 +126,21 @@ static inline void h2server_answer(nghttp2_session *session, struct h2server_con
         sscanf(path, "/status/%15s", status);
     if (strcmp(path, "/echo") == 0)
         stream->left = stream->body;
+    if (strcmp(path, "/lower") == 0) {
+        nghttp2_settings_entry one = {NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, 1};
+        nghttp2_submit_settings(session, NGHTTP2_FLAG_NONE, &one, 1);
+    }
+    bool is_short = strcmp(path, "/short") == 0;
+    fields[2].valuelen = (size_t)snprintf(length, sizeof length, "%zu", stream->left + is_short);
     if (strcmp(path, "/interim") == 0) {
         nghttp2_nv early = {(uint8_t *)(uintptr_t) ":status", (uint8_t *)(uintptr_t) "103", 7, 3, 0};
         nghttp2_submit_headers(session, NGHTTP2_FLAG_NONE, id, NULL, &early, 1, NULL);
     }
     conn->goes_away = conn->goes_away || strcmp(path, "/goaway") == 0;
     conn->server->answers++;
-    nghttp2_submit_response(session, id, fields, 2, stream->left > 0 ? &body : NULL);
+    stream->is_answered = true;
+    nghttp2_submit_response(session, id, fields, stream->is_head || is_short ? 3 : 2,
+                            stream->left > 0 && !stream->is_head ? &body : NULL);
 }
 
 static inline int h2server_on_frame(nghttp2_session *session, const nghttp2_frame *frame, void *context)
@@ -146,9 +160,15 @@ static inline int h2server_on_frame(nghttp2_session *session, const nghttp2_fram
             memcpy(stream->path, "/status/417", 12);
             h2server_answer(session, conn, frame->hd.stream_id, stream);
         }
+        if (frame->hd.type == NGHTTP2_HEADERS && strncmp(stream->path, "/early", 6) == 0) {
+            conn->server->requests++;
+            conn->leaves = strcmp(stream->path, "/early-drop") == 0;
+            memcpy(stream->path, "/status/413", 12);
+            h2server_answer(session, conn, frame->hd.stream_id, stream);
+        }
         return 0;
     }
-    if (strncmp(stream->path, "/status/417", 11) == 0)
+    if (stream->is_answered)
         return 0;
     long number = ++conn->server->requests;
     if (strcmp(stream->path, "/drop") == 0)
@@ -195,6 +215,8 @@ static inline void h2server_talk(struct h2server_conn *conn, nghttp2_session *se
         for (ssize_t count; (count = nghttp2_session_mem_send(session, &out)) > 0;)
             if (!h2server_write(conn, out, (size_t)count))
                 return;
+        if (conn->leaves)
+            return;
         if (conn->goes_away) {
             conn->goes_away = false;
             nghttp2_submit_goaway(session, NGHTTP2_FLAG_NONE, nghttp2_session_get_last_proc_stream_id(session),

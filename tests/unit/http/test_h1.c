@@ -236,6 +236,19 @@ static void test_bodies_sent(void **state)
     free(body);
 }
 
+/* What the kernel refuses was not sent: the server's count of requests is ours. */
+static void test_refused_send(void **state)
+{
+    (void)state;
+    assert_answered(fetch(one, 0, origin, "GET", "/plain"), 200);
+    int fd = one->engine->conns[one->engine->exchanges[0].last_conn].socket.fd;
+    assert_int_equal(shutdown(fd, SHUT_WR), 0);
+    assert_answered(fetch(one, 0, origin, "GET", "/plain"), 200);
+    assert_int_equal(one->stats.requests, 2);
+    assert_int_equal(httpserver_requests(server, NULL), 2);
+    assert_int_equal(one->stats.connections_opened, 2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -243,6 +256,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_framing, begin, end),
         cmocka_unit_test_setup_teardown(test_framing, begin_without_ring, end),
         cmocka_unit_test_setup_teardown(test_retry, begin_without_ring, end),
+        cmocka_unit_test_setup_teardown(test_refused_send, begin, end),
+        cmocka_unit_test_setup_teardown(test_refused_send, begin_without_ring, end),
         cmocka_unit_test_setup_teardown(test_bodies_equal, begin, end),
         cmocka_unit_test_setup_teardown(test_not_kept, begin, end),
         cmocka_unit_test_setup_teardown(test_leftover, begin, end),

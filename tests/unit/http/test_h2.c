@@ -4,6 +4,7 @@
 #include <signal.h>
 
 #include "h2server.h"
+#include "http/http_int.h"
 #include "tlscert.h"
 
 static struct h2server *server;
@@ -44,9 +45,11 @@ static void test_plain(void **state)
     assert_answered(fetch(one, 0, there(one), "GET", "/trailers"), 200);
     assert_string_equal(got->trailer, "last");
     assert_answered(fetch(one, 0, there(one), "HEAD", "/big/0"), 200);
+    assert_answered(fetch(one, 0, there(one), "HEAD", "/big/700"), 200); /* which says how long it would be */
+    assert_int_equal(got->raw_bytes, 0);
     assert_int_equal(one->stats.connections_opened, 1);
-    assert_int_equal(one->stats.answers, 5);
-    assert_int_equal(server->answers, 5);
+    assert_int_equal(one->stats.answers, 6);
+    assert_int_equal(server->answers, 6);
     fetcher_free(one);
 }
 
@@ -137,7 +140,7 @@ static void test_goaway_queued(void **state)
     for (int i = 0; i < 20; i++)
         assert_answered(&many->got[i], 200);
     assert_int_equal(many->stats.answers, 100);
-    assert_true(many->stats.requests >= 100 && many->stats.requests <= 100 + many->stats.retries);
+    assert_int_equal(many->stats.requests, 100 + many->stats.retries); /* what was not sent is not sent again */
     fetcher_free(many);
     h2server_stop(strict);
 }
@@ -246,6 +249,142 @@ static void test_tls(void **state)
     unlink(key);
 }
 
+/* An answer that comes before the request is whole is the answer, whatever the connection does then. */
+static void test_early(void **state)
+{
+    (void)state;
+    enum { BYTES = 4000000 };
+    char *body = calloc(1, BYTES);
+    struct fetcher *few = fetcher_new(&(struct http_spec){.clients = 2, .connections = 1, .streams = 1, .http2 = true});
+    struct http_request request = request_of(there(few), "POST", "/early");
+    request.has_body = true;
+    request.body = (struct http_slice){body, BYTES};
+    fetch_many(few, 2, 6, &request); /* one waits for the other's stream */
+    assert_answered(&few->got[0], 413);
+    assert_answered(&few->got[1], 413);
+    request.target = slice("/early-drop");
+    assert_answered(fetch_request(few, 0, &request), 413);
+    fetch_idle(few, 20 * PL_NS_PER_MS); /* the end of the connection is noticed */
+    request.target = slice("/unwanted");
+    request.expects_continue = true;
+    fetch_many(few, 2, 6, &request);
+    assert_answered(&few->got[0], 417);
+    assert_answered(&few->got[1], 417);
+    assert_int_equal(few->stats.answers, 13);
+    assert_int_equal(server->answers, 13);
+    assert_int_equal(few->stats.requests, 13);
+    fetcher_free(few);
+    free(body);
+}
+
+/* What is wrong with an answer fails its exchange, and gives its place on the connection to the next one. */
+static void test_short_body(void **state)
+{
+    (void)state;
+    struct fetcher *few = fetcher_new(&(struct http_spec){.clients = 2, .connections = 1, .streams = 1, .http2 = true});
+    struct http_request request = request_of(there(few), "GET", "/short");
+    fetch_many(few, 2, 6, &request);
+    assert_failed(&few->got[0], "body:PROTOCOL_ERROR");
+    assert_failed(&few->got[1], "body:PROTOCOL_ERROR");
+    assert_answered(fetch(few, 0, there(few), "GET", "/plain"), 200);
+    assert_int_equal(few->stats.connections_opened, 1);
+    fetcher_free(few);
+}
+
+/* One exchange a connection, whatever becomes of it. */
+static void test_close_each(void **state)
+{
+    (void)state;
+    struct fetcher *one = fetcher_new(&(struct http_spec){.clients = 1, .http2 = true, .close_each = true});
+    for (int i = 0; i < 3; i++) {
+        assert_failed(fetch(one, 0, there(one), "GET", "/reset"), "head:INTERNAL_ERROR");
+        assert_true(fetch(one, 0, there(one), "GET", "/plain")->is_new_connection);
+        assert_answered(&one->got[0], 200);
+    }
+    assert_int_equal(one->stats.connections_opened, 6);
+    fetcher_free(one);
+}
+
+/* Longer than every window, kept and not kept. */
+static void test_windows(void **state)
+{
+    (void)state;
+    struct fetcher *few = fetcher_new(&(struct http_spec){.clients = 8, .http2 = true});
+    struct http_request request = request_of(there(few), "GET", "/big/40000000");
+    for (int keeps = 0; keeps < 2; keeps++) {
+        request.keeps_body = keeps == 1;
+        assert_answered(fetch_request(few, 0, &request), 200);
+        assert_int_equal(few->got[0].raw_bytes, 40000000);
+        assert_int_equal((int64_t)few->got[0].body_length, keeps ? 40000000 : 0);
+    }
+    request = request_of(there(few), "GET", "/big/6000000");
+    fetch_many(few, 8, 80, &request); /* more than the window of the connection, all together */
+    for (int i = 0; i < 8; i++)
+        assert_int_equal((int64_t)few->got[i].body_length, 6000000);
+    assert_int_equal(few->stats.connections_opened, 1);
+    fetcher_free(few);
+}
+
+/* A connection has as many streams as it has numbers: the next one goes on. */
+static void test_numbers_used_up(void **state)
+{
+    (void)state;
+    struct fetcher *one = fetcher_new(&(struct http_spec){.clients = 1, .connections = 1, .http2 = true});
+    assert_answered(fetch(one, 0, there(one), "GET", "/plain"), 200);
+    nghttp2_session_set_next_stream_id(one->engine->conns[0].h2->session, INT32_MAX);
+    assert_false(fetch(one, 0, there(one), "POST", "/plain")->is_new_connection);
+    assert_answered(fetch(one, 0, there(one), "POST", "/plain"), 200);
+    assert_true(one->got[0].is_new_connection);
+    assert_int_equal(one->stats.connections_opened, 2);
+    assert_int_equal(one->stats.connections_evicted, 0);
+    assert_int_equal(one->stats.retries, 0); /* it was never sent before */
+    assert_int_equal(one->stats.requests, 3);
+    fetcher_free(one);
+}
+
+/* The server allows fewer streams while there are more. */
+static void test_fewer_streams(void **state)
+{
+    (void)state;
+    struct fetcher *many = fetcher_new(&(struct http_spec){.clients = 20, .connections = 2, .http2 = true});
+    struct http_request request = request_of(there(many), "GET", "/lower");
+    fetch_many(many, 20, 400, &request);
+    for (int i = 0; i < 20; i++)
+        assert_answered(&many->got[i], 200);
+    assert_int_equal(many->stats.answers, 400);
+    assert_int_equal(server->answers, 400);
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(many->engine->conns[i].stream_most, 1);
+    fetcher_free(many);
+}
+
+/* Time is over for one that has its stream, and for one that waits for it: neither harms the next one. */
+static void test_expired_in_the_session(void **state)
+{
+    (void)state;
+    struct h2server *strict = h2server_start(1, NULL, NULL);
+    struct fetcher *few = fetcher_new(&(struct http_spec){.clients = 3, .connections = 1, .http2 = true});
+    struct http_request request =
+        request_of(http_origin(few->engine, false, slice("127.0.0.1"), strict->port), "GET", "/hole");
+    request.timeout_ns = 60 * PL_NS_PER_MS;
+    assert_answered(fetch(few, 2, request.origin, "GET", "/plain"), 200);
+    few->engine->conns[0].stream_most = 2; /* as it was when both came before the server's word of it */
+    http_submit(few->engine, 0, &request);
+    request.target = slice("/plain");
+    request.timeout_ns = 20 * PL_NS_PER_MS;
+    http_submit(few->engine, 1, &request);
+    fetch_wait(few, 3);
+    assert_string_equal(few->got[0].code, "head:EXPIRED");
+    assert_string_equal(few->got[1].code, "send:EXPIRED");
+    for (uint32_t client = 0; client < 3; client++)
+        assert_answered(fetch(few, client, request.origin, "GET", "/plain"), 200);
+    assert_int_equal(few->stats.connections_opened, 1);
+    assert_int_equal(few->stats.requests, strict->requests);
+    assert_int_equal(few->stats.answers, 4);
+    fetcher_free(few);
+    h2server_stop(strict);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -256,6 +395,13 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_goaway, begin, end),
         cmocka_unit_test_setup_teardown(test_faults, begin, end),
         cmocka_unit_test_setup_teardown(test_continue, begin, end),
+        cmocka_unit_test_setup_teardown(test_early, begin, end),
+        cmocka_unit_test_setup_teardown(test_short_body, begin, end),
+        cmocka_unit_test_setup_teardown(test_close_each, begin, end),
+        cmocka_unit_test_setup_teardown(test_windows, begin, end),
+        cmocka_unit_test_setup_teardown(test_numbers_used_up, begin, end),
+        cmocka_unit_test_setup_teardown(test_fewer_streams, begin, end),
+        cmocka_unit_test(test_expired_in_the_session),
         cmocka_unit_test(test_goaway_queued),
         cmocka_unit_test(test_not_h2),
         cmocka_unit_test(test_tls),

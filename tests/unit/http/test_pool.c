@@ -96,6 +96,21 @@ static void test_own(void **state)
     httpserver_stop(server);
 }
 
+/* A client without a connection opens one beside the idle one of another, as long as the budget has room. */
+static void test_no_borrowing(void **state)
+{
+    (void)state;
+    struct httpserver *server = httpserver_start(&(struct httpserver_spec){0});
+    struct fetcher *three = fetcher_new(&(struct http_spec){.clients = 3, .connections = 2});
+    int origin = origin_of(three, server);
+    for (int i = 0; i < 6; i++) {
+        fetch(three, i % 3, origin, "GET", "/plain");
+        assert_int_equal(three->stats.connections_opened, i == 0 ? 1 : 2);
+    }
+    fetcher_free(three);
+    httpserver_stop(server);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -103,6 +118,7 @@ int main(void)
         cmocka_unit_test(test_fair),
         cmocka_unit_test(test_eviction),
         cmocka_unit_test(test_own),
+        cmocka_unit_test(test_no_borrowing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,8 @@
 /* Origins, and where they lead. */
 #include "fetch.h"
 
+#include "http/http_int.h"
+
 static void test_origins(void **state)
 {
     (void)state;
@@ -16,6 +18,11 @@ static void test_origins(void **state)
     assert_int_equal(http_origin(engine, false, slice("LOCALHOST"), 80), 3);
     assert_int_equal(http_origin(engine, false, slice("[::1]"), 80), 4);
     assert_int_equal(http_origin(engine, false, slice("::1"), 80), 4);
+    int zone = http_origin(engine, false, slice("[fe80::1%lo]"), 81);
+    assert_int_equal(http_origin(engine, false, slice("fe80::1%lo"), 81), zone);
+    assert_string_equal(engine->origins[zone].authority, "[fe80::1]:81"); /* the zone is no part of Host */
+    assert_string_equal(engine->origins[4].authority, "[::1]");
+    assert_true(http_is_ip("::1") && http_is_ip("127.0.0.1") && !http_is_ip("127.0.0.1.") && !http_is_ip("localhost"));
     char longest[257];
     memset(longest, 'a', 256);
     longest[256] = '\0';

@@ -64,6 +64,7 @@ static void test_loop(void **state)
     assert_string_equal(httpload_find_end_name(&find), "gave_up");
     assert_int_equal(httpload_find_exit(&find), HTTPLOAD_NO_DATA);
     assert_string_equal(find.trials[0].mark, "late");
+    assert_int_equal(find.trial_count, 10); /* in a row */
     find = run_scripted(made, (struct scripted){.capacity_per_s = 777, .fails_at = 3}, &spec, PL_SERVICE);
     assert_string_equal(httpload_find_end_name(&find), "unfinished");
     assert_int_equal(find.trial_count, 2);
@@ -82,6 +83,61 @@ static void test_spec(void **state)
     made->options.most_per_s = 20;
     assert_close(httpload_find_spec(&made->options).start, 20, 0, 0);
     assert_close(httpload_find_spec(&made->options).most, 20, 0, 0);
+}
+
+/* ---- what is said ---- */
+
+static const char *said(struct made *made, const struct httpload_find *find, const char *objective)
+{
+    char *text = NULL;
+    size_t length = 0;
+    struct pl_err err = {0};
+    MUST(objective_parse(objective, made->arena, &made->options.find, &err), err);
+    FILE *out = open_memstream(&text, &length);
+    httpload_find_put_trial(out, find);
+    httpload_find_put_answer(out, find, &made->options.find, objective);
+    fclose(out);
+    const char *copy = pl_strdup(made->arena, text);
+    free(text);
+    return copy;
+}
+
+static void test_says_what_decided(void **state)
+{
+    struct made *made = *state;
+    struct httpload_trial trials[] = {{.rate_per_s = 12345.678, .verdict = SEARCH_NO_DATA, .due = 900, .completed = 900},
+                                      {.rate_per_s = 100, .verdict = SEARCH_PASS, .due = 900, .completed = 900}};
+    struct httpload_find find = {.trials = trials, .trial_count = 1};
+    find.search.end = SEARCH_GAVE_UP;
+    find.search.no_data = 10;
+    trials[0].mark = "Late.";
+    const char *text = said(made, &find, "p99<50ms");
+    assert_non_null(strstr(text, "12,346/s  no data"));
+    assert_non_null(strstr(text, "p99            -")); /* nothing was timed: no zero */
+    assert_non_null(strstr(text, "Late. What it misses may be the client's doing."));
+    assert_non_null(strstr(text, "10 trials in a row gave no data"));
+    trials[0].verdict = SEARCH_PASS;
+    assert_non_null(strstr(said(made, &find, "p99<50ms"), "Late. It passes all the same."));
+    trials[0].due = 0;
+    assert_non_null(strstr(said(made, &find, "p99<50ms"), "nothing became due"));
+
+    find.trial_count = 2;
+    find.search = (struct search){.end = SEARCH_FOUND, .last_pass = 100, .point_count = 1, .points = {{100, 2, 0}}};
+    assert_non_null(
+        strstr(said(made, &find, "p99<50ms"), "a trial at this rate had 900, and 1 % of them are fewer than 10"));
+    assert_null(strstr(said(made, &find, "p50<50ms"), "few operations"));
+    assert_null(strstr(said(made, &find, "errors<1%"), "few operations"));
+    assert_null(strstr(said(made, &find, "p99<50ms"), "perhaps -c"));
+    trials[0] = (struct httpload_trial){
+        .rate_per_s = 120, .verdict = SEARCH_FAIL, .due = 900, .completed = 900, .clients = 17, .waited = true};
+    find.search.first_fail = 120;
+    assert_non_null(
+        strstr(said(made, &find, "p99<50ms"), "perhaps -c is the limit: beyond it operations waited for one of the 17"));
+    trials[0].waited = false;
+    assert_null(strstr(said(made, &find, "p99<50ms"), "perhaps -c"));
+    trials[1].due = 1000;
+    assert_null(strstr(said(made, &find, "p99<50ms"), "few operations"));
+    assert_non_null(strstr(said(made, &find, "p50<5ms and p99.9<50ms"), "few operations"));
 }
 
 /* ---- what a load says ---- */
@@ -107,13 +163,37 @@ static void test_verdicts(void **state)
                         late = {.due = 1000, .completed = 985, .unfinished = 15};
     assert_int_equal(verdict_of(made, "p99<20ms", good, NULL), SEARCH_PASS);
     assert_int_equal(verdict_of(made, "p99<5ms", good, NULL), SEARCH_FAIL);
-    assert_int_equal(verdict_of(made, "p99<20ms", good, "late"), SEARCH_NO_DATA);
+    assert_int_equal(verdict_of(made, "p99<20ms", good, "late"), SEARCH_PASS); /* it would be faster without */
+    assert_int_equal(verdict_of(made, "p99<5ms", good, "late"), SEARCH_NO_DATA);
+    assert_int_equal(verdict_of(made, "p99<20ms", many, "late"), SEARCH_NO_DATA);
+    assert_int_equal(verdict_of(made, "p99<20ms", (struct ledger){0}, "late"), SEARCH_NO_DATA);
     assert_int_equal(verdict_of(made, "p99<20ms", (struct ledger){0}, NULL), SEARCH_NO_DATA);
     assert_int_equal(verdict_of(made, "p99<20ms", few, NULL), SEARCH_PASS);
     assert_int_equal(verdict_of(made, "p99<20ms", many, NULL), SEARCH_FAIL); /* fast answers that are errors */
     assert_int_equal(verdict_of(made, "p99<20ms and errors<3%", many, NULL), SEARCH_PASS);
     assert_int_equal(verdict_of(made, "p99<20ms and errors<3%", late, NULL), SEARCH_FAIL);
     assert_int_equal(verdict_of(made, "p99<60ms and errors<3%", late, NULL), SEARCH_NO_DATA);
+}
+
+/* Ten clients, each held for 10 ms: the requests are fast, the operations late. */
+static void test_waiting_for_clients(void **state)
+{
+    struct made *made = *state;
+    struct pl_err err = {0};
+    MUST(objective_parse("p99<50ms", made->arena, &made->options.find, &err), err);
+    for (int is_slow = 0; is_slow <= 1; is_slow++) {
+        int64_t service_ns = is_slow ? 60 * MS : 10 * MS;
+        httpload_total_release(&made->total);
+        made_begin(made, 100);
+        made_add(made,
+                 (struct made_slice){.ledger = {.due = 100, .completed = 100}, .low_ns = 80 * MS, .high_ns = 90 * MS});
+        hist_clear(&made->total.whole.service);
+        hist_record_n(&made->total.whole.service, service_ns, 100);
+        struct httpload_trial trial = httpload_find_trial(&made->total);
+        assert_int_equal(trial.verdict, SEARCH_FAIL);
+        assert_int_equal(trial.waited, !is_slow);
+        assert_int_equal(trial.clients, 10);
+    }
 }
 
 /* ---- against a simulated server ----
@@ -240,8 +320,13 @@ static void test_dip(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        MADE_TEST(test_loop),      MADE_TEST(test_spec), MADE_TEST(test_verdicts),
-        MADE_TEST(test_simulated), MADE_TEST(test_dip),
+        MADE_TEST(test_loop),
+        MADE_TEST(test_spec),
+        MADE_TEST(test_verdicts),
+        MADE_TEST(test_says_what_decided),
+        MADE_TEST(test_waiting_for_clients),
+        MADE_TEST(test_simulated),
+        MADE_TEST(test_dip),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -54,8 +54,46 @@ static void test_terminal(void **state)
     httpload_live_end(&live);
 }
 
+/* A line that is broken in two could not be taken off. */
+static void test_narrow_terminal(void **state)
+{
+    (void)state;
+    char *text = NULL;
+    size_t length = 0;
+    FILE *out = open_memstream(&text, &length);
+    struct httpload_live live;
+    httpload_live_begin(&live, out, true, START);
+    live.columns = 30;
+    look(&live, 1, 100, PHASE_WARM_UP);
+    look(&live, 2, 200, PHASE_MEASURE);
+    live.columns = 20;
+    look(&live, 3, 200, PHASE_MEASURE);
+    httpload_live_end(&live);
+    fclose(out);
+    assert_string_equal(text, "\r     1 s       123.4/s  p50  \r     2 s       123.4/s  p50  \r     3 s       123."
+                              "\r                   \r");
+    free(text);
+}
+
+static void test_columns_are_aligned(void **state)
+{
+    (void)state;
+    char *text = NULL;
+    size_t length = 0;
+    FILE *out = open_memstream(&text, &length);
+    struct httpload_live live;
+    const struct load_glance glance = {.completed_per_s = 94522.4, .p50_ns = 142 * US, .p99_ns = 4 * MS};
+    httpload_live_begin(&live, out, false, START);
+    httpload_live_look(&live, &glance, START + SECOND);
+    httpload_live_end(&live);
+    fclose(out);
+    assert_string_equal(text, "     1 s      94,522/s  p50    142 \xc2\xb5s  p99   4.00 ms  completed 0  failed 0\n");
+    free(text);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_lines), cmocka_unit_test(test_terminal)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_lines), cmocka_unit_test(test_terminal),
+                                       cmocka_unit_test(test_narrow_terminal), cmocka_unit_test(test_columns_are_aligned)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

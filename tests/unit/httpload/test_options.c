@@ -85,8 +85,12 @@ static const struct {
     /* options that are none, and values that are missing */
     {"--conections 5" U, SAYS "there is no option --conections\n" SAYS "Did you mean --connections?\n"},
     {"--frobnicate" U, SAYS "there is no option --frobnicate\n" HELP},
-    {"-x" U, SAYS "there is no option -x\n" HELP},
-    {"-k" U, SAYS "there is no option -k\n" HELP},
+    {"-y" U, SAYS "there is no option -y\n" HELP},
+    {"-\xc3\xa4" U, SAYS "there is no option -?\n" HELP},
+    {"-k" U, SAYS "there is no option -k\n" SAYS "Here it is --insecure; connections are kept unless --no-keepalive.\n"},
+    {"-X POST" U, SAYS "there is no option -X\n" SAYS "Here it is -m METHOD.\n"},
+    {"--threads=4" U, SAYS "there is no option --threads\n" SAYS "Here it is --workers N; clients are -c N.\n"},
+    {"--latency" U, SAYS "there is no option --latency\n" SAYS "Here percentiles are in every report.\n"},
     {"--quiet=yes" U, SAYS "--quiet takes no value\n"},
     {"--http2=1" U, SAYS "--http2 takes no value\n"},
     {"http://h/ -c", SAYS "-c needs a value: N\n"},
@@ -165,10 +169,31 @@ static const struct {
     {"--connect-to a:1:::1:2" U,
      SAYS "--connect-to is HOST:PORT:ADDRESS:PORT (an IPv6 address in brackets), not \"a:1:::1:2\"\n"},
     {"--source eth0" U, SAYS "--source: \"eth0\" is no IP address: 192.0.2.7 or 2001:db8::7\n"},
+    /* the request */
+    {"-m get" U, SAYS "-m/--method: \"get\" is another method than GET, which is meant: capitals matter\n"},
+    {"-H 'X: hunter2' -H 'x: 2'" U, SAYS "-H/--header: \"x\" is given twice; a Hurl file may have several of one name\n"},
+    {"-H 'content-length: 3'" U, SAYS "-H/--header: \"content-length\" follows from the body and is stated by the load\n"},
+    {"-H 'Transfer-Encoding: chunked'" U,
+     SAYS "-H/--header: \"Transfer-Encoding\" follows from the body and is stated by the load\n"},
+    {"a.hurl --any-status",
+     SAYS "--any-status belongs to a URL: a Hurl file says what it expects (HTTP 200; HTTP * for any)\n"},
+    {"localhost", SAYS "\"localhost\" is neither a URL nor a Hurl file (FILE.hurl); did you mean http://localhost ?\n"},
     /* data */
+    {"--tenants 3 --tenant 'user=hunter{m}'" U, SAYS
+     "--tenant: the column \"user\" holds a place that is none: {n} is the tenant's number, {n:04} the same with zeros\n"},
+    {"--variable a=b" U, SAYS "--variable belongs to Hurl files: a URL has no place for variables\n"},
+    {"--feed x.csv" U, SAYS "--feed belongs to Hurl files: a URL has no place for variables\n"},
+    {"http://h/{{x}}", SAYS "the URL holds \"{{\": variables are known in Hurl files only: GET http://HOST/{{NAME}}\n"},
+    {"--tenants 3 --tenant 'hst=x{n}'" U,
+     SAYS "--tenant: the column \"hst\" has no use without a Hurl file: did you mean host?\n"},
+    {"--tenants 3 --tenant 'colour=x{n}'" U,
+     SAYS "--tenant: the column \"colour\" has no use without a Hurl file: url, host, "
+          "user, header.NAME, weight and group have one\n"},
+    {"--variable a-b" U, SAYS "--variable is NAME=VALUE, and \"=\" is missing in \"a-b\"\n"},
+    {"--variable -a=1" U, SAYS "--variable: \"-a\" is no name of a variable: letters, digits, _ and -, a letter first\n"},
     {"--variable x" U, SAYS "--variable is NAME=VALUE, and \"=\" is missing in \"x\"\n"},
-    {"--variable 1x=2" U, SAYS "--variable: \"1x\" is no name of a variable: letters, digits and _, no digit first\n"},
-    {"--variable =2" U, SAYS "--variable: \"\" is no name of a variable: letters, digits and _, no digit first\n"},
+    {"--variable 1x=2" U, SAYS "--variable: \"1x\" is no name of a variable: letters, digits, _ and -, a letter first\n"},
+    {"--variable =2" U, SAYS "--variable: \"\" is no name of a variable: letters, digits, _ and -, a letter first\n"},
     {"--tenants 0 --tenant host=x" U, SAYS "--tenants must be a number from 1 to 5000000, not 0\n"},
     {"--tenants 10" U, SAYS "--tenants N needs a --tenant for each column: --tenant 'host=t{n}.example'\n"},
     {"--tenant host=x" U, SAYS "--tenant needs --tenants N\n"},
@@ -192,6 +217,11 @@ static const struct {
     {"--find-max 'p99<1s' --hlog x" U, SAYS "--hlog is of one run, and --find-max makes many\n"},
     {"--find-max 'p99<1s' --log x" U, SAYS "--log is of one run, and --find-max makes many\n"},
     {"--find-max 'q99<1s'" U, SAYS "--find-max: objective \"q99<1s\": \"q99\" is no measure\nq99<1s\n^ " MEASURES "\n"},
+    {"--find-max 'p99>1s'" U,
+     SAYS "--find-max: \"p99>1s\" holds when the server is worse, not at low rates: < or <= is meant\n"},
+    {"--find-max 'p99<1s and errors>=1%'" U,
+     SAYS "--find-max: \"errors>=1%\" holds when the server is worse, not at low rates: < or <= is meant\n"},
+    {"-n 1009 -R 5/s" U, SAYS "-n 1009 with a rate must be a multiple of the 100 clients (-c): 1000 would be\n"},
     {"--fail-if 'p99>'" U,
      SAYS "--fail-if: objective \"p99>\": a limit is missing\np99>\n    ^ what it is compared with is "
           "missing here\n"},
@@ -248,6 +278,15 @@ static void test_defaults(void **state)
     assert_true(options->rate_per_s == 0);
     assert_false(options->json);
     assert_int_equal(good(*state, "-R 5/s http://h")->clients, 100);
+    assert_int_equal(good(*state, "-R 5/s -n 7 http://h")->clients, 7); /* as many as divide them */
+    assert_int_equal(good(*state, "-R 5/s -n 1000 http://h")->clients, 100);
+    assert_int_equal(good(*state, "-R 5/s -n 150 http://h")->clients, 75);
+    assert_int_equal(good(*state, "-n 7 http://h")->clients, 10);
+    assert_false(good(*state, "http://h")->any_status);
+    assert_true(good(*state, "--any-status http://h")->any_status);
+    good(*state, "--find-max 'p99<1s and rate>5/s' http://h");
+    good(*state, "--variable user-id=5 --tenants 3 --tenant 'a={n:04}{\"x\":{n}}' a.hurl");
+    good(*state, "--tenants 3 --tenant header.X={n} --tenant group={n} http://h");
     assert_string_equal(good(*state, "http://h")->url, "http://h/");
     assert_string_equal(good(*state, "http://h?x")->url, "http://h/?x");
     assert_string_equal(good(*state, "http://h/x#y")->url, "http://h/x");
@@ -314,7 +353,7 @@ static void test_lists(void **state)
     const struct httpload_options *options =
         good(*state, "-H 'A: 1' -H 'B:' --variable x=1 --variable 'y=random(1, 2)' --feed f.csv:unique --feed g.jsonl "
                      "--source 127.0.0.1 --source ::1 --connect-to a:1:b:2 --connect-to '::[::1]:80' --tenants 1_000 "
-                     "--tenant 'url=http://h:{n}' --tenant 'weight={n}' http://h/");
+                     "--tenant 'url=http://h:{n}' --tenant 'weight={n}' a.hurl");
     assert_int_equal(options->headers.count, 2);
     assert_string_equal(options->headers.items[1], "B:");
     assert_null(options->headers.items[2]);

@@ -133,12 +133,12 @@ static void test_refused(void **state)
         {"%/wrong.hurl", "/wrong.hurl:1:"},
         {"%/unset.hurl", "/unset.hurl:1:"},
         {"%/empty.hurl", "/empty.hurl"},
-        {"http://h/ --feed %/nothing.csv", "nothing.csv"},
-        {"http://h/ --feed %/wrong.csv", "/wrong.csv:3"},
+        {"%/unset.hurl --feed %/nothing.csv", "nothing.csv"},
+        {"%/unset.hurl --feed %/wrong.csv", "/wrong.csv:3"},
         {"http://h/ --tenants %/nothing.csv", "nothing.csv"},
         {"http://h/ --tenants %/weight.csv", "/weight.csv:2"},
-        {"http://h/ --variable 'x=random(1'", "--variable"},
-        {"http://h/ --variable 'x=nothing(1)'", "--variable"},
+        {"%/unset.hurl --variable 'x=random(1'", "--variable"},
+        {"%/unset.hurl --variable 'x=nothing(1)'", "--variable"},
         {"http://h/ --tenants 5 --tenant 'weight=x'", "plimsoll http: "},
     };
     put(fixture, "wrong.hurl", "GET\n");

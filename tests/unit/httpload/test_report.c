@@ -14,7 +14,7 @@ static void compare(struct made *made, const char *name, const struct httpload_f
     FILE *out = open_memstream(&text, &length);
     if (find != NULL) {
         httpload_find_put_trial(out, find);
-        httpload_find_put_answer(out, find, "p99<50ms");
+        httpload_find_put_answer(out, find, &made->options.find, "p99<50ms");
     }
     httpload_report(out, &made->total);
     httpload_report_last(out, &made->total, find, httpload_exit_of(&made->total));
@@ -188,6 +188,7 @@ static void test_search(void **state)
                                    .due_per_s = 819,
                                    .completed_per_s = 790.5,
                                    .verdict = SEARCH_FAIL,
+                                   .response.count = 8200,
                                    .due = 4100,
                                    .completed = 3950};
     trial.response.ns[1] = 20 * MS;

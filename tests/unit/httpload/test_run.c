@@ -120,7 +120,13 @@ static void test_errors_of_a_server(void **state)
     struct server server, closed, silent;
     server_start(&server, "503 Busy");
     assert_int_equal(command(&server, "-n 6 -c 2 %"), 3);
-    assert_in(out.text, "errors: 6 answers have a status of 400 or above");
+    assert_in(out.text, "due 6 = 0 completed + 6 failed");
+    assert_in(out.text, "check:STATUS                          6  at ");
+    assert_in(out.text, "status: expected below 400, got 503");
+    assert_int_equal(command(&server, "-n 6 -c 2 --threshold 'errors<0.01' %"), 1);
+    assert_int_equal(command(&server, "-n 6 -c 2 --any-status --threshold 'errors<0.01' %"), 0);
+    assert_in(out.text, "due 6 = 6 completed + 0 failed");
+    assert_in(out.text, "5xx 6 (503: 6)");
     server_stop(&server);
     server_start(&closed, "200 OK");
     server_stop(&closed);
@@ -147,7 +153,9 @@ static void test_refused(void **state)
                                         "-n 1 --hlog /nowhere/x %",
                                         "-n 1 -d@/nowhere/x %",
                                         "nothing.hurl",
-                                        "-n 1 --cacert /nowhere/x https://127.0.0.1:1/"};
+                                        "-n 1 --cacert /nowhere/x https://127.0.0.1:1/",
+                                        "-n 1 --key /nowhere/x --cert /dev/null https://127.0.0.1:1/",
+                                        "-n 1 --cert /dev/null https://127.0.0.1:1/"};
     for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
         assert_int_equal(command(&server, lines[i]), 2);
         assert_string_equal(out.text, "");
@@ -163,16 +171,51 @@ static void test_search(void **state)
     struct server server;
     server_start(&server, "503 Busy");
     int exit_code = command(&server, "--find-max 'p99<1h' --min 20/s --step-duration 100ms -c 4 %");
-    assert_in(err.text, "trial  1:      100.000/s  ");
+    assert_in(err.text, "trial  1:        100/s  ");
     if (exit_code == 1) {
-        assert_in(out.text, "no rate was found at which p99<1h: --min, 20.000/s, is too much");
-        assert_in(out.text, "search=below_min max_rate_per_s=0.000");
+        assert_in(out.text, "no rate was found at which p99<1h: --min, 20/s, is too much");
+        assert_in(out.text, "search=below_min max_rate_per_s=0 ");
     } else {
         assert_int_equal(exit_code, 4);
-        assert_in(out.text, "no answer for p99<1h: trials gave no data");
-        assert_in(out.text, "search=gave_up max_rate_per_s=0.000");
+        assert_in(out.text, "no answer for p99<1h: 10 trials in a row gave no data");
+        assert_in(out.text, "search=gave_up max_rate_per_s=0 ");
     }
     assert_in(out.text, "The last trial:");
+    server_stop(&server);
+}
+
+/* The last line and the exit code are one, also when what failed was a file of results. */
+static void test_full_disk(void **state)
+{
+    (void)state;
+    struct server server;
+    server_start(&server, "200 OK");
+    assert_int_equal(command(&server, "-n 4 -c 2 --json=/dev/full %"), 3);
+    assert_in(out.text, "verdict=none exit=3");
+    server_stop(&server);
+}
+
+/* The report is that of the answer's own rate, and each trial has its own arrivals. */
+static void test_trials(void **state)
+{
+    (void)state;
+    struct server server;
+    json_error_t error;
+    server_start(&server, "200 OK");
+    int exit_code =
+        command(&server, "--find-max 'p99<1h' --seed 7 --min 50/s --max 200/s -R 50/s --step-duration 200ms -c 4 "
+                         "--json %");
+    json_t *root = json_loads(out.text, 0, &error);
+    assert_non_null(root);
+    const json_t *trials = json_object_get(json_object_get(root, "search"), "trials");
+    assert_true(json_array_size(trials) >= 4);
+    assert_string_equal(json_string_value(json_object_get(json_array_get(trials, 0), "seed")), "7");
+    assert_string_equal(json_string_value(json_object_get(json_array_get(trials, 1), "seed")), "8");
+    assert_int_equal(exit_code, 0); /* a client that is late passes all the same */
+    assert_string_equal(json_string_value(json_object_get(json_object_get(root, "search"), "end")), "above_max");
+    assert_in(err.text, "The trial of the answer:");
+    assert_in(err.text, "asked: 200/s (Poisson)");
+    json_decref(root);
     server_stop(&server);
 }
 
@@ -184,6 +227,8 @@ int main(void)
         cmocka_unit_test(test_errors_of_a_server),
         cmocka_unit_test(test_refused),
         cmocka_unit_test(test_search),
+        cmocka_unit_test(test_full_disk),
+        cmocka_unit_test(test_trials),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -111,7 +111,7 @@ static void test_plain(void **state)
     static const char *const headers[] = {"Accept: */*", "X-A:b:c", "X-Empty:", "Host: {{user}}"};
     struct program *program;
     const char *what;
-    const struct hurl_plain request = {"PUT", "http://u:p@h/{{user}}#x", headers, COUNT(headers), "a\0b", 3};
+    const struct hurl_plain request = {"PUT", "http://u:p@h/{{user}}#x", headers, COUNT(headers), "a\0b", 3, false};
     assert_int_equal(plain(&request, &program, &what), PL_OK);
     assert_int_equal(program->step_count, 1);
     assert_int_equal(program->io_step_count, 1);
@@ -126,10 +126,12 @@ static void test_plain(void **state)
     assert_true(http->facts.is_constant);
     assert_false(http->facts.keeps_body || http->has_response);
     assert_string_equal(http->facts.source, "");
+    assert_true(http->refuses_errors);
     assert_int_equal(http->facts.max_redirects, 50);
-    const struct hurl_plain empty = {"GET", "/", NULL, 0, "", 0}, none = {"GET", "/", NULL, 0, NULL, 0};
+    const struct hurl_plain empty = {"GET", "/", NULL, 0, "", 0, true}, none = {"GET", "/", NULL, 0, NULL, 0, false};
     assert_int_equal(plain(&empty, &program, &what), PL_OK);
     assert_int_equal(program->steps[0].http->body.kind, HURL_BODY_BYTES);
+    assert_false(program->steps[0].http->refuses_errors);
     assert_int_equal(plain(&none, &program, &what), PL_OK);
     assert_int_equal(program->steps[0].http->body.kind, HURL_BODY_NONE);
 }
@@ -143,11 +145,11 @@ static void test_plain_errors(void **state)
     struct program *program;
     const char *what;
     for (size_t i = 0; i < COUNT(headers); i++) {
-        const struct hurl_plain request = {"GET", "/", &headers[i], 1, NULL, 0};
+        const struct hurl_plain request = {"GET", "/", &headers[i], 1, NULL, 0, false};
         assert_int_equal(plain(&request, &program, &what), PL_USAGE);
         assert_string_equal(what, whats[i]);
     }
-    const struct hurl_plain request = {"GE T", "/", NULL, 0, NULL, 0};
+    const struct hurl_plain request = {"GE T", "/", NULL, 0, NULL, 0, false};
     assert_int_equal(plain(&request, &program, &what), PL_USAGE);
     assert_string_equal(what, "this is no method: \"GE T\"");
 }

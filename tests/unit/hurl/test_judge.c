@@ -25,6 +25,51 @@ static void test_status_and_version(void **state)
     assert_true(hurl_judge(run_request("GET http://h\n"), &response, &scene, work, &fault));
 }
 
+/* A request without a file expects a status below 400, unless it is told not to. */
+static void test_plain(void **state)
+{
+    (void)state;
+    for (int any = 0; any < 2; any++) {
+        const struct hurl_plain plain = {.method = "GET", .url = "http://h/", .any_status = any};
+        struct program *program = NULL;
+        struct pl_err err = {0};
+        struct hurl_fault fault;
+        assert_int_equal(hurl_compile_plain(&plain, names, arena, &program, &err), PL_OK);
+        for (int status = 100; status < 600; status++) {
+            response.status = status;
+            bool is_good = hurl_judge(program->steps[0].http, &response, &scene, work, &fault);
+            assert_int_equal(is_good, any || status < 400);
+            if (!is_good) {
+                assert_string_equal(fault.code, "check:STATUS");
+                assert_string_equal(fault.text, pl_format(arena, "status: expected below 400, got %d", status));
+            }
+        }
+    }
+}
+
+/* A request without a file. */
+static void test_statuses_of_a_plain_request(void **state)
+{
+    (void)state;
+    struct hurl_request request = *run_request("GET http://h\n");
+    struct hurl_fault fault;
+    request.refuses_errors = true;
+    static const int good[] = {200, 204, 302, 399}, bad[] = {400, 404, 503, 599};
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        response.status = good[i];
+        assert_true(hurl_judge(&request, &response, &scene, work, &fault));
+    }
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        response.status = bad[i];
+        assert_false(hurl_judge(&request, &response, &scene, work, &fault));
+        assert_string_equal(fault.code, "check:STATUS");
+        assert_non_null(strstr(fault.text, pl_format(arena, "status: expected below 400, got %d", bad[i])));
+        request.refuses_errors = false;
+        assert_true(hurl_judge(&request, &response, &scene, work, &fault));
+        request.refuses_errors = true;
+    }
+}
+
 static void test_headers(void **state)
 {
     (void)state;
@@ -213,16 +258,94 @@ static void test_same_work_for_all(void **state)
     }
 }
 
+/* What is named as a secret, and what the request sent as one, needs no word of its own to stay out of messages. */
+static void test_named_secrets(void **state)
+{
+    (void)state;
+    static const char request[] = "POST http://h/x\nAuthorization: Bearer {{ticket}}\nX-Api-Key: key-0001\n"
+                                  "Cookie: sid=cook-0002; b=c\n[Cookies]\nlast: cook-0003\n[Form]\npassword: form-0010\n%s"
+                                  "HTTP 200\n[Captures]\naccess_token: jsonpath \"$.a\"\n[Asserts]\n%s\n";
+    static const char *const asserts[] = {
+        "body == \"x\"",
+        "bytes utf8Decode == \"x\"",
+        "jsonpath \"$.all\" == \"x\"",
+        "jsonpath \"$.a\" == \"x\"",
+        "jsonpath \"$.password\" == \"x\"",
+        "jsonpath \"$\" == \"{{userPassword}}\"",
+        "variable \"userPassword\" isInteger",
+        "variable \"access_token\" isInteger",
+        "header \"X-Auth-Token\" == \"x\"",
+        "header \"Echo\" toInt == 1",
+    };
+    static const char *const secrets[] = {"tick-0000", "key-0001",  "cook-0002", "cook-0003", "pass-0004",
+                                          "cap-0005",  "json-0006", "head-0007", "user-0008", "dXNlcjpwYXNzLTAwMDk=",
+                                          "pass-0009", "form-0010"};
+    static const char *const kinds[] = {"", "[BasicAuth]\nuser: pass-0009\n"};
+    run_define("ticket", "tick-0000");
+    run_define("userPassword", "user-0008");
+    run_define("other", "seen");
+    run_header("X-Auth-Token", "head-0007");
+    run_header("Echo", "Bearer tick-0000, user-0008, key-0001, form-0010");
+    run_body(
+        "{\"a\": \"cap-0005\", \"password\" : \"pass-0004\", \"all\":\"Bearer tick-0000 key-0001 sid=cook-0002 cook-0003 "
+        "cap-0005 user-0008 pass-0009 dXNlcjpwYXNzLTAwMDk= form-0010\",\"apiKey\":\"json-0006\"}");
+    for (size_t i = 0; i < COUNT(asserts); i++) {
+        struct hurl_fault fault;
+        const struct hurl_request *compiled = run_request(pl_format(arena, request, kinds[i % 2], asserts[i]));
+        assert_false(hurl_judge(compiled, &response, &scene, work, &fault));
+        for (size_t k = 0; k < COUNT(secrets); k++)
+            if (strstr(fault.text, secrets[k]) != NULL && (i % 2 == 1 || k < 9 || k > 10))
+                fail_msg("%s in: %s", secrets[k], fault.text);
+    }
+    run_expect_wrong("HTTP 200\n[Asserts]\nvariable \"other\" == \"x\"", "check:ASSERT", "got text \"seen\"");
+    run_expect_wrong("HTTP 200\n[Asserts]\njsonpath \"$.all\" isInteger", "check:ASSERT", "got text \"Bearer ");
+    run_expect_wrong("HTTP 200\n[Asserts]\njsonpath \"$.a\" split \"-\" count == 1", "check:ASSERT", "got integer 2");
+}
+
+/* Numbers too, but for small ones, which stand everywhere. */
+static void test_secret_numbers(void **state)
+{
+    (void)state;
+    struct hurl_fault fault;
+    run_header("Echo", "pin 4711, key 7");
+    run_body("{\"n\":4711,\"k\":7}");
+    run_define_int("old-pin", 471);
+    run_judge("HTTP 200\n[Captures]\npin: jsonpath \"$.n\"\nkey: jsonpath \"$.k\"\n[Asserts]\nheader \"Echo\" == \"4712\"",
+              &fault);
+    assert_non_null(strstr(fault.text, "expected text \"***2\", got text \"pin ***, key 7\""));
+}
+
+static void test_secret_names(void **state)
+{
+    (void)state;
+    static const char *const secret[] = {"password",     "PASSWORD", "user_passwd", "token",  "csrfToken",
+                                         "access-token", "key",      "api_key",     "apiKey", "API_KEY",
+                                         "x-api-key",    "auth",     "jwt",         "pin"};
+    static const char *const plain[] = {"",       "user", "monkey", "keyboard", "author",
+                                        "pinned", "spin", "keys",   "book",     "passenger"};
+    for (size_t i = 0; i < COUNT(secret); i++)
+        if (!hurl_name_is_secret(secret[i], strlen(secret[i])))
+            fail_msg("%s", secret[i]);
+    for (size_t i = 0; i < COUNT(plain); i++)
+        if (hurl_name_is_secret(plain[i], strlen(plain[i])))
+            fail_msg("%s", plain[i]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_status_and_version, run_setup, run_teardown),
+        cmocka_unit_test_setup_teardown(test_plain, run_setup, run_teardown),
         cmocka_unit_test_setup_teardown(test_headers, run_setup, run_teardown),
         cmocka_unit_test_setup_teardown(test_bodies, run_setup, run_teardown),
         cmocka_unit_test_setup_teardown(test_captures, run_setup, run_teardown),
+        cmocka_unit_test_setup_teardown(test_statuses_of_a_plain_request, run_setup, run_teardown),
         cmocka_unit_test_setup_teardown(test_capture_faults, run_setup, run_teardown),
         cmocka_unit_test_setup_teardown(test_when_captures_are_set, run_setup, run_teardown),
         cmocka_unit_test_setup_teardown(test_secrets, run_setup, run_teardown),
+        cmocka_unit_test_setup_teardown(test_named_secrets, run_setup, run_teardown),
+        cmocka_unit_test_setup_teardown(test_secret_names, run_setup, run_teardown),
+        cmocka_unit_test_setup_teardown(test_secret_numbers, run_setup, run_teardown),
         cmocka_unit_test_setup_teardown(test_same_work_for_all, run_setup, run_teardown),
     };
     return cmocka_run_group_tests_name("judge", tests, NULL, NULL);

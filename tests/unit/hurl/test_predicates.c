@@ -254,9 +254,41 @@ static void test_hostile_values(void **state)
     }
 }
 
+/* Integers are compared exactly, however long; beside a number with a fraction they are doubles. */
+static void test_long_numbers(void **state)
+{
+    (void)state;
+    run_body("{\"max\":9223372036854775807,\"over\":9223372036854775808,\"over1\":9223372036854775809,\"under\":-"
+             "9223372036854775809,"
+             "\"long\":123456789012345678901234567890,\"zero\":-0,\"tenth\":0.1,\"inf\":1e400,\"one\":1.0,\"l\":["
+             "9223372036854775808]}");
+    run_expect_good("HTTP 200\n[Captures]\nover: jsonpath \"$.over\"\nmax: jsonpath \"$.max\"\nl: jsonpath \"$.l\"\nunder: "
+                    "jsonpath \"$.under\"");
+    run_holds("jsonpath \"$.over\" == {{over}}");
+    run_holds("jsonpath \"$.over1\" != {{over}}");
+    run_holds("jsonpath \"$.over1\" > {{over}}");
+    run_holds("jsonpath \"$.long\" > {{over}}");
+    run_holds("jsonpath \"$.max\" < {{over}}");
+    run_holds("jsonpath \"$.over\" != {{max}}");
+    run_holds("jsonpath \"$.over\" > 9223372036854775807");
+    run_holds("jsonpath \"$.under\" < {{max}}");
+    run_holds("jsonpath \"$.under\" < -9223372036854775808");
+    run_holds("jsonpath \"$.over\" > {{under}}");
+    run_holds("jsonpath \"$.l\" == {{l}}");
+    run_holds("jsonpath \"$.l\" not includes {{max}}");
+    run_holds("jsonpath \"$.over\" == 9223372036854775808.0");
+    run_holds("jsonpath \"$.zero\" == 0");
+    run_holds("jsonpath \"$.tenth\" == 0.1");
+    run_holds("jsonpath \"$.one\" == 1");
+    run_holds("jsonpath \"$.one\" not isInteger");
+    run_holds("jsonpath \"$.inf\" > 1e300");
+    run_holds("jsonpath \"$.over\" toString == \"9223372036854775808\"");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_long_numbers, run_setup, run_teardown),
         cmocka_unit_test_setup_teardown(test_table, run_setup, run_teardown),
         cmocka_unit_test_setup_teardown(test_messages, run_setup, run_teardown),
         cmocka_unit_test_setup_teardown(test_hostile_values, run_setup, run_teardown),

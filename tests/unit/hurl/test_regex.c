@@ -65,6 +65,49 @@ static void test_templates(void **state)
     assert_true(hurl_judge(one, &response, &scene, work, &fault));
 }
 
+/* A pattern of variables is read as one without them: $ is the very end. */
+static void test_end(void **state)
+{
+    (void)state;
+    run_define("a", "a");
+    run_body("a\n");
+    run_holds("body not matches /^a$/");
+    run_holds("body not matches \"^{{a}}$\"");
+}
+
+/* Searches are bounded whatever a server sends; what is usual is not. */
+static void test_bounds(void **state)
+{
+    (void)state;
+    enum { LONG = 1 << 20, TOO_LONG = (4 << 20) + 1 };
+    static const char *const slow[] = {"regex /(a+)@/ exists", "body matches /a*b@/", "body not matches /(?:a|b)*z@/",
+                                       "body replaceRegex /a+@/ \"\" exists", "body replaceRegex /(?=a*@)/ \"\" exists"};
+    static const char *const good[] = {"regex /(#\\d+)#/ == \"#42\"", "body matches /(.|\\n)*#42#/",
+                                       "body matches /#42#[^@]*@ b z$/", "body not matches /\\d{3}/",
+                                       "body replaceRegex /a/ \"bb\" endsWith \"bb @ b z\""};
+    char *text = pl_alloc(arena, TOO_LONG, 1);
+    memset(text, 'a', TOO_LONG);
+    memcpy(text + LONG - 6, " @ b z", 6);
+    run_body_bytes(text, LONG);
+    for (size_t i = 0; i < COUNT(slow); i++)
+        run_expect_wrong(pl_format(arena, "HTTP 200\n[Asserts]\n%s", slow[i]), "check:BODY",
+                         "the pattern takes too long on this text of 1048576 bytes");
+    run_expect_wrong("HTTP 200\n[Captures]\nx: regex /(a+)@/", "check:BODY", "takes too long on this text");
+    run_expect_wrong("HTTP 200\n[Captures]\nx: regex /(a+)@/\n[Asserts]\nstatus == 201", "check:ASSERT", "status == 201");
+    for (size_t i = 0; i < 50000; i++)
+        text[i] = " a\xc3\xa9\n"[i % 5];
+    memcpy(text + 30000, "#42#", 4);
+    memcpy(text + 50000 - 6, " @ b z", 6);
+    memset(text + 50000 - 10, 'a', 4);
+    run_body_bytes(text, 50000);
+    for (size_t i = 0; i < COUNT(good); i++)
+        run_holds(good[i]);
+    run_body_bytes(text, TOO_LONG);
+    run_expect_wrong("HTTP 200\n[Asserts]\nbody matches /x/", "check:BODY",
+                     "a text of 4194305 bytes is not searched by a pattern: 4194304 are at most");
+    run_holds("body contains \"#42#\"");
+}
+
 static void test_utf8(void **state)
 {
     (void)state;
@@ -93,6 +136,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_query, run_setup, run_teardown),
         cmocka_unit_test_setup_teardown(test_templates, run_setup, run_teardown),
+        cmocka_unit_test_setup_teardown(test_end, run_setup, run_teardown),
+        cmocka_unit_test_setup_teardown(test_bounds, run_setup, run_teardown),
         cmocka_unit_test_setup_teardown(test_utf8, run_setup, run_teardown),
     };
     return cmocka_run_group_tests_name("regex", tests, NULL, NULL);

@@ -68,6 +68,27 @@ static void test_url(void **state)
     render("GET http://h/p\n"); /* and the next one is not touched by that */
 }
 
+/* Every byte that a variable can hold: what a URL may hold stays, all else is percent-encoded. */
+static void test_every_byte(void **state)
+{
+    (void)state;
+    static const char legal[] = "!#$%&'()*+,-./0123456789:;=?@ABCDEFGHIJKLMNOPQRSTUVWXYZ[]_abcdefghijklmnopqrstuvwxyz~";
+    run_variable("c");
+    const struct hurl_request *request = run_request("GET http://h/{{c}}\n[Query]\nq: {{c}}\n");
+    for (int c = 1; c < 256; c++) {
+        const char text[] = {(char)c, '\0'};
+        run_define("c", text);
+        assert_null(hurl_render(request, vars, work, &message));
+        bool is_unreserved =
+            (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || strchr("-._~", c);
+        const char *encoded = pl_format(arena, "%%%02X", (unsigned)c);
+        const char *path = c == '#' ? "" : strchr(legal, c) != NULL ? text : encoded;
+        const char *joint = c == '?' ? "" : "?";
+        assert_string_equal(text_of(message.url),
+                            pl_format(arena, "http://h/%s%sq=%s", path, joint, is_unreserved ? text : encoded));
+    }
+}
+
 static void test_headers(void **state)
 {
     (void)state;
@@ -200,7 +221,7 @@ static void test_json_values(void **state)
     const char *wrong = rendered("POST http://h\n{\"a\":{{word}}}\n");
     assert_non_null(wrong);
     assert_non_null(strstr(wrong, "t.hurl:2:"));
-    assert_non_null(strstr(wrong, "a text that is no JSON stands outside quotes"));
+    assert_non_null(strstr(wrong, "is a text that is no JSON: it belongs into quotes"));
     assert_null(strstr(wrong, "Bob"));
     assert_non_null(strstr(rendered("POST http://h\n{\"a\":{{nan}}}\n"), "JSON has no float"));
 }
@@ -291,6 +312,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_url, run_setup, run_teardown),
+        cmocka_unit_test_setup_teardown(test_every_byte, run_setup, run_teardown),
         cmocka_unit_test_setup_teardown(test_headers, run_setup, run_teardown),
         cmocka_unit_test_setup_teardown(test_cookies_and_authorization, run_setup, run_teardown),
         cmocka_unit_test_setup_teardown(test_bodies, run_setup, run_teardown),

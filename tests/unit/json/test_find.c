@@ -235,6 +235,34 @@ static void test_bounded(void **state)
     json_release(&json);
 }
 
+/* Looking through long texts counts too, each time. */
+static void test_long_texts(void **state)
+{
+    (void)state;
+    enum { LONG = 1000000 };
+    static const char *const heavy[] = {"$[?(length($[0]) > 1)]", "$[?($[0] == $[1])]", "$[?($[0] < $[1])]"};
+    struct json json = {0};
+    struct json_search search = {0};
+    char *text = pl_alloc(arena, 2 * LONG + 2000, 1), *at = text;
+    memset(text, 'x', 2 * LONG);
+    memcpy(text, "[\"", 2);
+    memcpy(text + LONG, "\",\"", 3);
+    at = text + 2 * LONG + 1; /* two texts of the same length */
+    *at++ = '"';
+    memset(text + LONG + 3, 'x', LONG - 2);
+    for (int i = 0; i < 300; i++, at += 2)
+        memcpy(at, ",1", 2);
+    *at = ']';
+    json_must_read(&json, text);
+    assert_int_equal(json.tokens[1].bytes, json.tokens[2].bytes);
+    for (size_t i = 0; i < COUNT(heavy); i++)
+        assert_false(json_path_find(json_must_compile(heavy[i]), &json, &search));
+    assert_true(json_path_find(json_must_compile("$[?(@ == $[1])]"), &json, &search));
+    assert_int_equal(search.count, 2);
+    json_search_release(&search);
+    json_release(&json);
+}
+
 /* Names of members are no values: `..` finds each value once. */
 static void test_descends_over_values_only(void **state)
 {
@@ -294,6 +322,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_table, json_setup, json_teardown),
         cmocka_unit_test_setup_teardown(test_bounded, json_setup, json_teardown),
+        cmocka_unit_test_setup_teardown(test_long_texts, json_setup, json_teardown),
         cmocka_unit_test_setup_teardown(test_descends_over_values_only, json_setup, json_teardown),
         cmocka_unit_test_setup_teardown(test_slices, json_setup, json_teardown),
     };

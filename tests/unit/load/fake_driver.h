@@ -7,10 +7,10 @@
 #include <stdio.h>
 
 #include "base/arena.h"
-#include "base/wakes.h"
 #include "hurl/hurl_int.h"
 #include "load/load_int.h"
 #include "load/recorder_int.h"
+#include "stage/wakes.h"
 
 enum { FAKE_WORKERS = 8, FAKE_CALLS = 1 << 16 };
 
@@ -45,7 +45,7 @@ struct fake {
     struct driver_setup setup;
     int first_client, count;
     int64_t now_ns;
-    struct pl_wakes ends;
+    struct stage_wakes ends;
     struct fake_client *clients;
     struct fake_call calls[FAKE_CALLS]; /* the first ones */
     size_t call_count;
@@ -96,7 +96,7 @@ static enum pl_code fake_open(struct driver *driver, int clients, struct pl_err 
     struct fake *fake = fake_of(driver);
     fake->count = clients;
     fake->clients = pl_new((size_t)clients, sizeof *fake->clients);
-    pl_wakes_init(&fake->ends, (size_t)clients);
+    stage_wakes_init(&fake->ends, (size_t)clients);
     for (int c = 0; c < clients; c++)
         fake->clients[c].is_open = !fake->setup.spec->connect_each;
     return PL_OK;
@@ -107,7 +107,7 @@ static void fake_close(struct driver *driver)
 {
     struct fake *fake = fake_of(driver);
     pl_free(fake->clients);
-    pl_wakes_release(&fake->ends);
+    stage_wakes_release(&fake->ends);
 }
 
 static void fake_start(struct driver *driver, int64_t start_ns)
@@ -128,7 +128,7 @@ static void fake_begin(struct fake *fake, uint32_t client, const struct step *st
     if (decide != NULL)
         decide(fake, fake->first_client + (int)client, step, vars, answer);
     fake->clients[client].submitted_ns = fake->now_ns;
-    pl_wakes_push(&fake->ends, client, fake->now_ns + answer->delay_ns);
+    stage_wakes_push(&fake->ends, client, fake->now_ns + answer->delay_ns);
 }
 
 static int64_t fake_submit(struct driver *driver, uint32_t index, const struct program *program, const struct step *step,
@@ -204,7 +204,7 @@ static bool fake_loses(const struct fake *fake, int64_t until_ns)
 {
     int client = fake_world.lost_client - fake->first_client;
     return fake_world.lost_at_ns > 0 && client >= 0 && client < fake->count && !fake->clients[client].is_dead &&
-           fake_world.lost_at_ns <= until_ns && fake_world.lost_at_ns <= pl_wakes_next_ns(&fake->ends);
+           fake_world.lost_at_ns <= until_ns && fake_world.lost_at_ns <= stage_wakes_next_ns(&fake->ends);
 }
 
 static int fake_wait(struct driver *driver, int64_t until_ns, struct driver_done *done, int capacity)
@@ -219,11 +219,11 @@ static int fake_wait(struct driver *driver, int64_t until_ns, struct driver_done
             .client = lost, .outcome = DRIVER_LOST, .done_ns = fake->now_ns, .code = "CLOSED", .text = "it went away"};
         return 1;
     }
-    if (pl_wakes_next_ns(&fake->ends) > until_ns) {
+    if (stage_wakes_next_ns(&fake->ends) > until_ns) {
         fake->now_ns = until_ns > fake->now_ns ? until_ns : fake->now_ns;
         return 0;
     }
-    struct pl_wake end = pl_wakes_pop(&fake->ends);
+    struct stage_wake end = stage_wakes_pop(&fake->ends);
     struct fake_client *client = &fake->clients[end.client];
     const struct fake_answer *answer = &client->answer;
     fake->now_ns = end.at_ns > fake->now_ns ? end.at_ns : fake->now_ns;

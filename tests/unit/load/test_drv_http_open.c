@@ -281,7 +281,42 @@ static void test_counts(void **state)
         int64_t unseen = strcmp(cases[i].path, "/idle-close") == 0 ? stats->retries : 0;
         assert_int_equal(stats->requests - unseen, httpserver_requests(server, NULL) - requests);
         assert_int_equal(stats->answers, httpserver_answers(server, NULL) - good);
+        assert_int_equal((int64_t)stats->exchanges_per_connection.sum, stats->answers);
         assert_int_equal(run.result.clients_lost, 0);
+        load_free(load);
+        load_run_release(&run);
+        pl_arena_free(rig.arena);
+    }
+    httpserver_stop(server);
+}
+
+/* The connections of a load are as few as was said, however many workers share them. */
+static void test_few_connections(void **state)
+{
+    (void)state;
+    struct httpserver *server = httpserver_start(&(struct httpserver_spec){0});
+    for (int connections = 1; connections <= 5; connections += 2) {
+        struct rig rig;
+        rig_init(&rig);
+        rig.http.engine.connections = connections;
+        rig_script(&rig, "GET http://127.0.0.1:$/delay/1/plain\n", httpserver_port(server));
+        struct load_spec spec = {.driver = LOAD_HTTP,
+                                 .http = &rig.http,
+                                 .scripts = &rig.script,
+                                 .script_count = 1,
+                                 .clients = 8,
+                                 .workers = 4,
+                                 .operations_per_client = 10,
+                                 .drain_ns = 10 * SEC};
+        struct load *load;
+        struct load_run run = {0};
+        memory_sink_init(&run.memory);
+        assert_int_equal(load_new(&spec, &load, &run.err), PL_OK);
+        assert_int_equal(load_connect(load, NULL, &run.err), PL_OK);
+        load_run_connected(load, pl_clock_ns(), 0, &run);
+        load_run_check(&run);
+        assert_int_equal(run.result.measured.completed, 80);
+        assert_in_range(httpserver_counter(server, HTTPSERVER_OPEN_MOST), 1, connections);
         load_free(load);
         load_run_release(&run);
         pl_arena_free(rig.arena);
@@ -295,7 +330,7 @@ int main(void)
         cmocka_unit_test(test_what_is_refused), cmocka_unit_test(test_what_is_settled),
         cmocka_unit_test(test_tenants),         cmocka_unit_test(test_cookies_of_tenants),
         cmocka_unit_test(test_wrong_tenants),   cmocka_unit_test(test_ten_thousand_tenants),
-        cmocka_unit_test(test_counts),
+        cmocka_unit_test(test_counts),          cmocka_unit_test(test_few_connections),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

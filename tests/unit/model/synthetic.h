@@ -249,21 +249,28 @@ static inline int64_t synth_closed_loop(struct synth *synth, const struct trial_
     early->ledger = (struct ledger){.due = warm_up, .completed = warm_up};
     struct slice *slice = synth_slice(synth, trial, PHASE_MEASURE, PHASE_MEASURE, -1);
     struct slice *late = synth_slice(synth, trial, PHASE_DRAIN, PHASE_MEASURE, -1);
-    struct hist *response = synth_hist(synth), *service = synth_hist(synth), *lateness = synth_hist(synth);
     struct pl_rng rng;
     pl_rng_init(&rng, trial->seed, PL_RNG_TEST, 0);
     double budget = (double)(trial->measure_end_ns - trial->measure_start_ns) * trial->clients, spent = 0;
-    int64_t due = 0;
+    int64_t due = 0, *took = NULL;
+    size_t capacity = 0;
     for (; spent < budget; due++) {
-        int64_t took = (int64_t)(mean_ns * (0.5 + pl_rng_unit(&rng)));
-        spent += (double)took;
-        hist_record(response, took);
-        hist_record(service, took - 2000);
-        hist_record(lateness, 2000);
+        took = pl_grow(synth->arena, took, (size_t)due, (size_t)due + 1, sizeof *took, &capacity);
+        took[due] = (int64_t)(mean_ns * (0.5 + pl_rng_unit(&rng)));
+        spent += (double)took[due];
     }
-    slice->response = response;
-    slice->service = service;
-    slice->lateness = lateness;
+    struct slice *const slices[] = {slice, late};
+    for (int i = 0; i < 2; i++) {
+        struct hist *response = synth_hist(synth), *service = synth_hist(synth), *lateness = synth_hist(synth);
+        for (int64_t k = i == 0 ? 0 : due - trial->clients; k < (i == 0 ? due - trial->clients : due); k++) {
+            hist_record(response, took[k]);
+            hist_record(service, took[k] - 2000);
+            hist_record(lateness, 2000);
+        }
+        slices[i]->response = response;
+        slices[i]->service = service;
+        slices[i]->lateness = lateness;
+    }
     slice->ledger = (struct ledger){.due = due, .completed = due - trial->clients};
     late->ledger = (struct ledger){.completed = trial->clients};
     return due;

@@ -12,13 +12,18 @@ static void test_latencies_are_merged(void **state)
     struct hist merged;
     double lowest = (double)INFINITY, highest = 0;
     hist_init_latency(&merged);
-    for (size_t i = 0; i < study->slice_count; i++) {
-        const struct slice *slice = &study->slices[i];
-        if (study_trial(study, slice->trial_id)->case_id != row || slice->response == NULL)
-            continue;
-        hist_merge(&merged, slice->response);
-        lowest = fmin(lowest, (double)hist_quantile(slice->response, 0.99));
-        highest = fmax(highest, (double)hist_quantile(slice->response, 0.99));
+    for (size_t t = 0; t < study->trial_count; t++) {
+        struct hist own;
+        hist_init_latency(&own);
+        for (size_t i = 0; study->trials[t].case_id == row && i < study->slice_count; i++)
+            if (study->slices[i].trial_id == study->trials[t].id && study->slices[i].response != NULL)
+                hist_merge(&own, study->slices[i].response);
+        hist_merge(&merged, &own);
+        if (own.total > 0) {
+            lowest = fmin(lowest, (double)hist_quantile(&own, 0.99));
+            highest = fmax(highest, (double)hist_quantile(&own, 0.99));
+        }
+        hist_release(&own);
     }
     assert_figure(fixture, "clients", label, "", "response_p50_ns", (double)hist_quantile(&merged, 0.5));
     assert_figure(fixture, "clients", label, "", "response_p99_ns", (double)hist_quantile(&merged, 0.99));
@@ -255,6 +260,29 @@ static void test_what_is_known_of_operations_without_an_end(void **state)
     }
 }
 
+/* Whoever was waited for the longest may be one that never came. */
+static void test_the_longest_may_not_have_ended(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t count, given_up_ms;
+        bool open;
+        double ms;
+    } cases[] = {{0, 0, false, 100}, {20, 50, false, 100}, {20, 200, true, 200}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct synth *synth = synth_new();
+        struct pl_arena *arena = pl_arena_new();
+        const struct figure *longest =
+            censored_p50(synth, arena, cases[i].count, cases[i].given_up_ms * PL_NS_PER_MS, "response_max_ns");
+        assert_int_equal(longest->status == FIGURE_ABSENT, cases[i].open);
+        assert_close(longest->value, cases[i].ms * 1e6, 1e-9, 0);
+        if (cases[i].open)
+            assert_non_null(strstr(longest->note, "the longest took at least 200 ms"));
+        pl_arena_free(arena);
+        synth_free(synth);
+    }
+}
+
 /* Of the service it is not known how long they had taken: they are ranked as the longest, as ever. */
 static void test_of_the_service_their_number_is_known(void **state)
 {
@@ -304,6 +332,7 @@ int main(void)
         cmocka_unit_test(test_an_interval_whose_end_had_not_ended),
         cmocka_unit_test(test_failed_operations_are_left_out),
         cmocka_unit_test(test_what_is_known_of_operations_without_an_end),
+        cmocka_unit_test(test_the_longest_may_not_have_ended),
         cmocka_unit_test(test_of_the_service_their_number_is_known),
         cmocka_unit_test(test_nothing_but_expired),
     };

@@ -162,6 +162,55 @@ static void test_littles_law_on_the_study(void **state)
     assert_non_null(strstr(err.what, "Little"));
 }
 
+/* Four clients, a window of one second of which they spend one half on operations that were due in it; before that one
+ * operation of each took `crossing_ms`, and ended in the window. `late_ms`: one that was due in it and ended after it. */
+static enum pl_code write_crossed(int64_t crossing_ms, int64_t late_ms, struct pl_err *err)
+{
+    enum { CLIENTS = 4 };
+    struct fixture fixture = {.synth = synth_new(), .arena = pl_arena_new()};
+    struct synth *synth = fixture.synth;
+    int64_t stage = synth_stage(synth, "clients", "?", "script=x clients=4 for=1s warm_up=1s");
+    struct trial_row *trial = synth_trial(synth, synth_case(synth, stage, ""), 0, 1, CLIENTS);
+    const struct {
+        enum phase during, due_in;
+        int64_t count, took_ms;
+    } parts[] = {{PHASE_MEASURE, PHASE_WARM_UP, CLIENTS, crossing_ms},
+                 {PHASE_MEASURE, PHASE_MEASURE, 1000, 2},
+                 {PHASE_DRAIN, PHASE_MEASURE, late_ms > 0 ? 1 : 0, late_ms}};
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+        struct slice *slice = synth_slice(synth, trial, parts[i].during, parts[i].due_in, -1);
+        struct hist *response = synth_hist(synth);
+        for (int64_t k = 0; k < parts[i].count; k++)
+            hist_record(response, parts[i].took_ms * PL_NS_PER_MS);
+        slice->response = response;
+        slice->ledger = (struct ledger){.due = parts[i].count, .completed = parts[i].count};
+    }
+    fixture.figures = model_figures(synth_study(synth), fixture.arena);
+    enum pl_code code = write_page(&fixture, err);
+    pl_arena_free(fixture.arena);
+    synth_free(synth);
+    return code;
+}
+
+/* A machine that stands still while the window begins: what was under way then took more of it than any later operation. */
+static void test_littles_law_where_operations_cross_the_ends(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t crossing_ms, late_ms;
+        bool holds;
+    } cases[] = {{600, 0, true}, {500, 0, true},    {499, 0, false},      {10, 0, false},
+                 {499, 4, true}, {600, 2500, true}, {600, 3000000, true}, {480, 3, false}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct pl_err err = {0};
+        enum pl_code code = write_crossed(cases[i].crossing_ms, cases[i].late_ms, &err);
+        if ((code == PL_OK) != cases[i].holds)
+            fail_msg("case %zu: %s", i, err.what);
+        if (code != PL_OK)
+            assert_non_null(strstr(err.what, "Little"));
+    }
+}
+
 /* Clients that are done after so many operations each may be idle at the end, but never do more than they can. */
 static void test_littles_law_of_counted_clients(void **state)
 {
@@ -203,6 +252,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_true_page_is_written, setup, teardown),
         cmocka_unit_test_setup_teardown(test_each_derived_figure_is_recomputed, setup, teardown),
         cmocka_unit_test_setup_teardown(test_comparisons_are_recomputed, setup_compared, teardown),
+        cmocka_unit_test(test_littles_law_where_operations_cross_the_ends),
         cmocka_unit_test_setup_teardown(test_littles_law_of_counted_clients, setup, teardown),
         cmocka_unit_test_setup_teardown(test_interval_must_hold_its_value, setup, teardown),
         cmocka_unit_test_setup_teardown(test_littles_law_on_the_study, setup, teardown),

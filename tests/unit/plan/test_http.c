@@ -22,6 +22,17 @@ static void test_service(void **state)
     http_place_remove(&place);
 }
 
+static void test_names_with_a_hyphen(void **state)
+{
+    (void)state;
+    struct http_place place;
+    http_place_make(&place);
+    char *text = pl_strdup(place.arena, http_plan_text);
+    memcpy(strstr(text, "nothing:"), "not-ing:", 8);
+    assert_string_equal(http_place_parse(&place, text)->variables[2].name, "not-ing");
+    http_place_remove(&place);
+}
+
 static void test_data(void **state)
 {
     (void)state;
@@ -63,7 +74,7 @@ static void test_stage(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_service), cmocka_unit_test(test_data),
-                                       cmocka_unit_test(test_stage)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_service), cmocka_unit_test(test_names_with_a_hyphen),
+                                       cmocka_unit_test(test_data), cmocka_unit_test(test_stage)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -97,6 +97,18 @@ static void test_expressions(void **state)
     script_compile(PROGRAM_STRICT, "SELECT :user, :both, :users;");
 }
 
+static void test_names(void **state)
+{
+    (void)state;
+    static const char *const good[] = {"a", "_", "user-id", "header.X-A", "a1", "\xc3\xa4"};
+    static const char *const bad[] = {"", "1a", "-a", ".a", "a b", "a:b", "a=b"};
+    for (size_t i = 0; i < COUNT(good); i++)
+        assert_true(program_is_given_name(good[i], strlen(good[i])));
+    for (size_t i = 0; i < COUNT(bad); i++)
+        assert_false(program_is_given_name(bad[i], strlen(bad[i])));
+    assert_true(program_is_given_name("user-id=5", 7));
+}
+
 static const struct bad {
     const char *name, *text, *what;
 } bads[] = {{"", "1", "variable \"\": not a name"},
@@ -174,6 +186,7 @@ static void test_prepend(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test_setup_teardown(test_constants, script_setup, script_teardown),
+                                       cmocka_unit_test_setup_teardown(test_names, script_setup, script_teardown),
                                        cmocka_unit_test_setup_teardown(test_expressions, script_setup, script_teardown),
                                        cmocka_unit_test_setup_teardown(test_bad, script_setup, script_teardown),
                                        cmocka_unit_test_setup_teardown(test_prepend, script_setup, script_teardown)};

@@ -41,6 +41,23 @@ static void test_set(void **state)
     assert_true(names_is_set(names, late));
 }
 
+/* What a program uses is known from what was asked for while it was compiled. */
+static void test_uses(void **state)
+{
+    (void)state;
+    int a = names_add(names, "use_a", 5), b = names_add(names, "use_b", 5), c = names_add(names, "use_c", 5);
+    assert_true(names_is_used(names, a));
+    names_forget_uses(names);
+    assert_false(names_is_used(names, a));
+    assert_int_equal(names_add(names, "use_b", 5), b);
+    assert_int_equal(names_use(names, "use_c", 5), c);
+    assert_int_equal(names_use(names, "use_d", 5), -1);
+    assert_int_equal(names_find(names, "use_a", 5), a); /* looking is no use */
+    assert_false(names_is_used(names, a));
+    assert_true(names_is_used(names, b));
+    assert_true(names_is_used(names, c));
+}
+
 /* Many prefixes, some of them beginnings of others. */
 static void test_prefixes(void **state)
 {
@@ -82,7 +99,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test_setup_teardown(test_many, script_setup, script_teardown),
                                        cmocka_unit_test_setup_teardown(test_set, script_setup, script_teardown),
+                                       cmocka_unit_test_setup_teardown(test_uses, script_setup, script_teardown),
                                        cmocka_unit_test_setup_teardown(test_prefixes, script_setup, script_teardown),
-                                       cmocka_unit_test(test_spelling), cmocka_unit_test(test_none)};
+                                       cmocka_unit_test(test_spelling),
+                                       cmocka_unit_test(test_none)};
     return cmocka_run_group_tests_name("names", tests, NULL, NULL);
 }

@@ -46,6 +46,7 @@ static void test_it_is_left_alone(void **state)
     pl_arena_free(arena);
 }
 
+/* It may become known later: until then it is a fault of each operation. */
 static void test_unknown_host(void **state)
 {
     (void)state;
@@ -53,14 +54,41 @@ static void test_unknown_host(void **state)
     struct plan_service plan = {.name = "web", .kind = "attach", .url = "http://bob:secret@no-such-host.invalid/"};
     struct service *service = NULL;
     struct pl_err err = {0};
-    assert_int_equal(service_start(&plan, NULL, NULL, arena, &service, &err), PL_SERVICE);
-    assert_non_null(strstr(err.what, "service \"web\": the host \"no-such-host.invalid\" cannot be found"));
-    assert_null(strstr(err.what, "secret"));
-    assert_true(err.hint[0] != '\0');
-    err = (struct pl_err){0};
+    struct fact *facts = NULL;
+    size_t count = 0;
+    assert_int_equal(service_start(&plan, NULL, NULL, arena, &service, &err), PL_OK);
+    assert_int_equal(service_facts(service, NULL, arena, &facts, &count, &err), PL_OK);
+    const char *place = fact(facts, count, "place");
+    assert_non_null(strstr(place, "the host \"no-such-host.invalid\" cannot be found"));
+    assert_null(strstr(place, "secret"));
+    service = NULL;
     plan.url = "http://127.0.0.1:99999/";
     assert_int_equal(service_start(&plan, NULL, NULL, arena, &service, &err), PL_INPUT);
     assert_null(service);
+    pl_arena_free(arena);
+}
+
+/* How requests are made is part of what was measured. */
+static void test_options_are_told(void **state)
+{
+    (void)state;
+    struct pl_arena *arena = pl_arena_new();
+    const struct plan_service plan = {.name = "web",
+                                      .kind = "attach",
+                                      .url = "http://127.0.0.1:1",
+                                      .http = {.http2 = true, .streams = 7, .max_time_ns = 250000000, .ca_file = "a.pem"}};
+    struct service *service = NULL;
+    struct pl_err err = {0};
+    struct fact *facts = NULL;
+    size_t count = 0;
+    assert_int_equal(service_start(&plan, NULL, NULL, arena, &service, &err), PL_OK);
+    assert_int_equal(service_facts(service, NULL, arena, &facts, &count, &err), PL_OK);
+    assert_string_equal(fact(facts, count, "http.http2"), "yes");
+    assert_string_equal(fact(facts, count, "http.streams"), "7");
+    assert_string_equal(fact(facts, count, "http.max_time"), "250000000");
+    assert_string_equal(fact(facts, count, "http.ca_file"), "a.pem");
+    assert_string_equal(fact(facts, count, "http.insecure"), "no");
+    assert_string_equal(fact(facts, count, "http.keep_alive"), "yes");
     pl_arena_free(arena);
 }
 
@@ -84,6 +112,6 @@ static void test_elsewhere(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_it_is_left_alone), cmocka_unit_test(test_unknown_host),
-                                       cmocka_unit_test(test_elsewhere)};
+                                       cmocka_unit_test(test_options_are_told), cmocka_unit_test(test_elsewhere)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -190,13 +190,13 @@ static void test_no_data(void **state)
     double load, again;
     search_begin(&search, &(struct search_spec){.start = 10});
     assert_true(search_next(&search, &load));
-    search_take(&search, SEARCH_NO_DATA);
-    search_take(&search, SEARCH_NO_DATA);
+    for (int i = 1; i < SEARCH_NO_DATA_MOST; i++)
+        search_take(&search, SEARCH_NO_DATA);
     assert_true(search_next(&search, &again));
     assert_close(again, load, 0, 0); /* the same again */
     search_take(&search, SEARCH_PASS);
-    search_take(&search, SEARCH_NO_DATA);
-    search_take(&search, SEARCH_NO_DATA);
+    for (int i = 1; i < SEARCH_NO_DATA_MOST; i++)
+        search_take(&search, SEARCH_NO_DATA);
     assert_true(search_next(&search, &again));
     assert_close(again, 2 * load, 0, 0);
     search_take(&search, SEARCH_NO_DATA);

@@ -1,5 +1,5 @@
 /* A binary heap of times. */
-#include "base/wakes.h"
+#include "stage/wakes.h"
 
 #include <assert.h>
 #include <stdbool.h>
@@ -8,24 +8,24 @@
 
 #include "base/ban.h"
 
-void pl_wakes_init(struct pl_wakes *wakes, size_t capacity)
+void stage_wakes_init(struct stage_wakes *wakes, size_t capacity)
 {
-    *wakes = (struct pl_wakes){.heap = pl_new(capacity, sizeof *wakes->heap)};
+    *wakes = (struct stage_wakes){.heap = pl_new(capacity, sizeof *wakes->heap)};
 }
 
-void pl_wakes_release(struct pl_wakes *wakes)
+void stage_wakes_release(struct stage_wakes *wakes)
 {
     pl_free(wakes->heap);
     wakes->heap = NULL;
 }
 
-static bool is_before(const struct pl_wake *a, const struct pl_wake *b)
+static bool is_before(const struct stage_wake *a, const struct stage_wake *b)
 {
     return a->at_ns != b->at_ns ? a->at_ns < b->at_ns : a->order < b->order;
 }
 
 /* Puts a wake where `at` is free, or above. */
-static void heap_rise(struct pl_wakes *wakes, size_t at, struct pl_wake wake)
+static void heap_rise(struct stage_wakes *wakes, size_t at, struct stage_wake wake)
 {
     while (at > 0 && is_before(&wake, &wakes->heap[(at - 1) / 2])) {
         wakes->heap[at] = wakes->heap[(at - 1) / 2];
@@ -35,7 +35,7 @@ static void heap_rise(struct pl_wakes *wakes, size_t at, struct pl_wake wake)
 }
 
 /* The same, or below. */
-static void heap_sink(struct pl_wakes *wakes, size_t at, struct pl_wake wake)
+static void heap_sink(struct stage_wakes *wakes, size_t at, struct stage_wake wake)
 {
     for (;;) {
         size_t child = 2 * at + 1;
@@ -51,28 +51,28 @@ static void heap_sink(struct pl_wakes *wakes, size_t at, struct pl_wake wake)
     wakes->heap[at] = wake;
 }
 
-void pl_wakes_push(struct pl_wakes *wakes, uint32_t client, int64_t at_ns)
+void stage_wakes_push(struct stage_wakes *wakes, uint32_t client, int64_t at_ns)
 {
-    heap_rise(wakes, wakes->count++, (struct pl_wake){.at_ns = at_ns, .order = wakes->pushed++, .client = client});
+    heap_rise(wakes, wakes->count++, (struct stage_wake){.at_ns = at_ns, .order = wakes->pushed++, .client = client});
 }
 
-struct pl_wake pl_wakes_pop(struct pl_wakes *wakes)
+struct stage_wake stage_wakes_pop(struct stage_wakes *wakes)
 {
     assert(wakes->count > 0);
-    struct pl_wake first = wakes->heap[0], last = wakes->heap[--wakes->count];
+    struct stage_wake first = wakes->heap[0], last = wakes->heap[--wakes->count];
     if (wakes->count > 0)
         heap_sink(wakes, 0, last);
     return first;
 }
 
-void pl_wakes_remove(struct pl_wakes *wakes, uint32_t client)
+void stage_wakes_remove(struct stage_wakes *wakes, uint32_t client)
 {
     size_t at = 0;
     while (at < wakes->count && wakes->heap[at].client != client)
         at++;
     if (at == wakes->count)
         return;
-    struct pl_wake last = wakes->heap[--wakes->count];
+    struct stage_wake last = wakes->heap[--wakes->count];
     if (at == wakes->count)
         return;
     if (at > 0 && is_before(&last, &wakes->heap[(at - 1) / 2]))

@@ -4,11 +4,11 @@
 #include <stdbool.h>
 
 #include "base/rng.h"
-#include "base/wakes.h"
+#include "stage/wakes.h"
 
 enum { CLIENTS = 200 };
 
-static struct pl_wake list[CLIENTS];
+static struct stage_wake list[CLIENTS];
 static size_t count;
 
 static size_t first(void)
@@ -33,33 +33,33 @@ static bool list_remove(uint32_t client)
 static void test_against_a_list(void **state)
 {
     (void)state;
-    struct pl_wakes wakes;
+    struct stage_wakes wakes;
     struct pl_rng rng;
     uint64_t order = 0;
-    pl_wakes_init(&wakes, CLIENTS);
-    assert_true(pl_wakes_next_ns(&wakes) == INT64_MAX);
+    stage_wakes_init(&wakes, CLIENTS);
+    assert_true(stage_wakes_next_ns(&wakes) == INT64_MAX);
     pl_rng_init(&rng, 8, PL_RNG_TEST, 0);
     for (int i = 0; i < 100000; i++) {
         uint32_t client = (uint32_t)pl_rng_range(&rng, 0, CLIENTS - 1);
         int64_t what = pl_rng_range(&rng, 0, 9);
         if (what < 5) {
-            pl_wakes_remove(&wakes, client);
+            stage_wakes_remove(&wakes, client);
             list_remove(client);
-            list[count++] = (struct pl_wake){.at_ns = pl_rng_range(&rng, 0, 50), .order = order++, .client = client};
-            pl_wakes_push(&wakes, client, list[count - 1].at_ns);
+            list[count++] = (struct stage_wake){.at_ns = pl_rng_range(&rng, 0, 50), .order = order++, .client = client};
+            stage_wakes_push(&wakes, client, list[count - 1].at_ns);
         } else if (what < 8 && count > 0) {
-            struct pl_wake expected = list[first()], got = pl_wakes_pop(&wakes);
+            struct stage_wake expected = list[first()], got = stage_wakes_pop(&wakes);
             assert_int_equal(got.client, expected.client);
             assert_int_equal(got.at_ns, expected.at_ns);
             list_remove(expected.client);
         } else {
-            pl_wakes_remove(&wakes, client); /* also when it is not there */
+            stage_wakes_remove(&wakes, client); /* also when it is not there */
             list_remove(client);
         }
         assert_int_equal(wakes.count, count);
-        assert_int_equal(pl_wakes_next_ns(&wakes), count == 0 ? INT64_MAX : list[first()].at_ns);
+        assert_int_equal(stage_wakes_next_ns(&wakes), count == 0 ? INT64_MAX : list[first()].at_ns);
     }
-    pl_wakes_release(&wakes);
+    stage_wakes_release(&wakes);
 }
 
 int main(void)
