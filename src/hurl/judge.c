@@ -71,7 +71,11 @@ static bool judge_same(struct hurl_run *run, struct hurl_place place, struct hur
         return true;
     while (kind == HURL_TEXT && at > 0 && at < expected.length && ((unsigned char)expected.text[at] & 0xC0) == 0x80)
         at--; /* whole characters */
-    struct hurl_any a = {.kind = kind, .text = from_byte(expected, at)}, b = {.kind = kind, .text = from_byte(came, at)};
+    size_t came_from = kind == HURL_TEXT ? hurl_show_start(run, came, at) : at;
+    size_t from = kind == HURL_TEXT ? hurl_show_start(run, expected, at) : at;
+    from = came_from < from ? came_from : from; /* both are the same before `at` */
+    struct hurl_any a = {.kind = kind, .text = from_byte(expected, from)},
+                    b = {.kind = kind, .text = from_byte(came, from)};
     hurl_show(run, &a, expected_shown);
     hurl_show(run, &b, came_shown);
     return hurl_fail(run, place, "the body differs from byte %zu on: expected %s, got %s", at, expected_shown, came_shown);

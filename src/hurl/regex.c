@@ -93,7 +93,7 @@ static bool search_begin(struct search *search)
  * in parts, the smaller the longer the text is, and between them the time is looked at. A short text is one part. */
 static size_t search_part(size_t left)
 {
-    enum { WORK = 1 << 28, LEAST = 64 };
+    enum { WORK = 1 << 28, LEAST = 512 };
     size_t part = WORK / (left + 1);
     return part < LEAST ? LEAST : part;
 }

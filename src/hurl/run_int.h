@@ -155,6 +155,9 @@ const char *hurl_show(const struct hurl_run *run, const struct hurl_any *value, 
 /* The same of bytes, without kind and quotes. */
 const char *hurl_show_text(const struct hurl_run *run, const char *text, size_t length, char *buf);
 const char *hurl_kind_name(const struct hurl_any *value);
+/* From where a text is to be shown so that `at` is seen, but not the end of a secret alone, which would not be known as
+ * one. */
+size_t hurl_show_start(const struct hurl_run *run, struct hurl_slice text, size_t at);
 
 /* ---- values (value.c) ---- */
 

@@ -522,6 +522,17 @@ static size_t show_one(const char *text, size_t left, char *out, size_t *ret_siz
     return 1;
 }
 
+size_t hurl_show_start(const struct hurl_run *run, struct hurl_slice text, size_t at)
+{
+    enum { LOOK_BACK = 1024 };
+    size_t start = at;
+    hide_request(run);
+    for (size_t k = at; k > 0 && at - k < LOOK_BACK; k--)
+        if (secret_at(run, text.text + k - 1, text.length - k + 1) > at - k + 1)
+            start = k - 1;
+    return start;
+}
+
 const char *hurl_show_text(const struct hurl_run *run, const char *text, size_t length, char *buf)
 {
     static const char more[] = "...", hidden[] = "***";

@@ -374,6 +374,8 @@ static int64_t earliest(int64_t a_ns, int64_t b_ns)
 
 static int64_t wait_until_ns(const struct worker *worker)
 {
+    if (worker->ready_count > 0) /* they got ready while others were started */
+        return worker->last_ns;
     int64_t until_ns = earliest(worker->next_cut_ns, worker->last_ns + LOOK_NS);
     if (worker->spec->open_loop && worker->stack_count > 0) {
         /* with nobody free to start it an arrival only has to be counted, which can wait */

@@ -359,10 +359,12 @@ void worker_ready_start(struct worker *worker, int64_t now_ns)
             now_ns = worker->last_ns;
         if (worker->clients[index].state != CLIENT_READY) /* it died while it was */
             continue;
-        if (may_start(worker))
+        if (may_start(worker)) {
             worker_operation_start(worker, index, worker->clients[index].due_ns, now_ns);
-        else
+        } else {
+            worker->clients[index].state = CLIENT_HELD;
             worker->held++;
+        }
     }
 }
 

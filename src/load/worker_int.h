@@ -41,6 +41,9 @@ enum client_state {
     CLIENT_THINKING,
     /* Has thought: its next operation is due and counts as under way, and is started at the end of the worker's turn. */
     CLIENT_READY,
+    /* Was ready when nothing might start any more: its operation stays under way, and is unfinished and never started at
+     * the end, whatever becomes of its connection. */
+    CLIENT_HELD,
     /* It has ended before its time: its connection is gone. */
     CLIENT_DEAD
 };
@@ -144,7 +147,7 @@ struct worker {
     struct stage_wakes thinks; /* clients that think; empty unless has_dues */
     uint32_t *ready;           /* a ring of [client_count]: clients that are ready, in order; NULL unless has_dues */
     int ready_first, ready_count;
-    int held;                          /* ready clients that the end of the window keeps from starting */
+    int held;                          /* clients that are */
     int64_t *session_left;             /* [clients] operations that their user still carries out; NULL: no sessions */
     uint32_t *tenant_of;               /* [clients] row of the operation under way; NULL: no tenants */
     struct load_tenant_count *tenants; /* [rows] */

@@ -443,6 +443,9 @@ void worker_event(struct worker *worker, const struct driver_done *done)
         failure = failure_of(done, false);
         worker_client_lose(worker, done->client, &failure, done->done_ns);
         break;
+    case CLIENT_HELD: /* with nothing to do any more it is not missed */
+        assert(done->outcome == DRIVER_LOST);
+        break;
     case CLIENT_RUNNING:
     case CLIENT_DEAD:
         break;
@@ -469,7 +472,8 @@ void worker_write_off(struct worker *worker, int64_t end_ns)
         const struct client *client = &worker->clients[i];
         bool was_started =
             client->state == CLIENT_RUNNING || client->state == CLIENT_SLEEPING || client->state == CLIENT_ROLLING_BACK;
-        if (!was_started && client->state != CLIENT_CONNECTING && client->state != CLIENT_READY)
+        if (!was_started && client->state != CLIENT_CONNECTING && client->state != CLIENT_READY &&
+            client->state != CLIENT_HELD)
             continue;
         struct ledger unfinished = {.unfinished = 1, .never_started = !was_started};
         recorder_unfinished(&worker->recorder, client->due_in, client->lane, was_started, end_ns - client->due_ns);

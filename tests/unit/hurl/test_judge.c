@@ -315,6 +315,18 @@ static void test_secret_numbers(void **state)
     assert_non_null(strstr(fault.text, "expected text \"***2\", got text \"pin ***, key 7\""));
 }
 
+/* A message that begins where two bodies part does not show the end of a secret. */
+static void test_secret_end(void **state)
+{
+    (void)state;
+    struct hurl_fault fault;
+    run_define("token", "tick-0000-long");
+    run_body("as tick-0000-long it came");
+    assert_non_null(run_judge("HTTP 200\n`as tick-0001 it came`", &fault));
+    assert_null(strstr(fault.text, "0-long"));
+    assert_non_null(strstr(fault.text, "from byte 11 on: expected text \"tick-0001 it came\", got text \"*** it came\""));
+}
+
 static void test_secret_names(void **state)
 {
     (void)state;
@@ -345,6 +357,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_secrets, run_setup, run_teardown),
         cmocka_unit_test_setup_teardown(test_named_secrets, run_setup, run_teardown),
         cmocka_unit_test_setup_teardown(test_secret_names, run_setup, run_teardown),
+        cmocka_unit_test_setup_teardown(test_secret_end, run_setup, run_teardown),
         cmocka_unit_test_setup_teardown(test_secret_numbers, run_setup, run_teardown),
         cmocka_unit_test_setup_teardown(test_same_work_for_all, run_setup, run_teardown),
     };

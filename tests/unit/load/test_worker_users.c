@@ -161,6 +161,70 @@ static void test_think_time_at_the_end(void **state)
     }
 }
 
+/* Each look at the clock takes 1 ms. */
+static int64_t now_ticks(struct driver *driver)
+{
+    return fake_of(driver)->now_ns += MS;
+}
+
+/* Of a script that waits for nothing: who gets ready while others are started has its turn next, not when something
+ * happens. */
+static void test_ready_while_others_start(void **state)
+{
+    (void)state;
+    struct fake_scripts scripts;
+    fake_scripts_init(&scripts);
+    fake_script(&scripts, 1, "\\set x 1\n");
+    struct load_spec spec = fake_spec(&scripts);
+    struct fake_run *fake = fake_run_new();
+    struct driver_ops ticks = fake_ops;
+    ticks.now = now_ticks;
+    fake_world.ops = &ticks;
+    spec.clients = 20;
+    spec.think_ns = 1000 * MS;
+    spec.think_exponential = true;
+    spec.measure_ns = 60 * SEC;
+    fake_run(&spec, fake_new, fake);
+    assert_true(fake->run.self.starts > 60 * 20 / 2);
+    assert_true(fake->run.self.lateness.max < 50 * MS);
+    done_with(fake, &scripts);
+}
+
+/* The second answer to client 1 takes 500 ms. */
+static void slow_second(struct fake *fake, int client, const struct step *step, const struct value *vars,
+                        struct fake_answer *answer)
+{
+    (void)step, (void)vars;
+    if (client == 1 && fake->clients[client].submits == 2)
+        answer->delay_ns = 500 * MS;
+}
+
+/* What the end of the window keeps from starting stays unfinished when its client's connection goes, and the others' is
+ * awaited. All begin at 0; the clock is at 300 ms then. At 950 ms the first two begin again, which takes until 1150: the
+ * third is ready too late. */
+static void test_lost_while_held(void **state)
+{
+    (void)state;
+    for (int lost = 0; lost < 2; lost++) {
+        struct fake_scripts scripts;
+        struct load_spec spec = request_spec(&scripts);
+        struct fake_run *fake = fake_run_new();
+        spec.at_end = LOAD_STOP_AT_END;
+        spec.clients = 3;
+        spec.think_ns = 650 * MS;
+        fake_world.submit_ns = 100 * MS;
+        fake_world.decide = slow_second;
+        fake_world.lost_client = 2;
+        fake_world.lost_at_ns = lost ? START_NS + 1300 * MS : 0;
+        fake_run(&spec, fake_new, fake);
+        const struct ledger *total = &fake->run.result.total;
+        assert_true(total->due == 6 && total->completed == 5 && total->unfinished == 1 && total->never_started == 1);
+        assert_int_equal(fake->run.result.drain_end_ns, START_NS + 1650 * MS);
+        assert_int_equal(fake->run.result.clients_ended_early, 0);
+        done_with(fake, &scripts);
+    }
+}
+
 /* ---- sessions ---- */
 
 /* A user comes every 100 ms and does three things, each 1 ms long and 49 ms of thinking apart. */
@@ -512,6 +576,8 @@ int main(void)
         cmocka_unit_test(test_think_time_by_number),
         cmocka_unit_test(test_lost_while_thinking),
         cmocka_unit_test(test_think_time_at_the_end),
+        cmocka_unit_test(test_ready_while_others_start),
+        cmocka_unit_test(test_lost_while_held),
         cmocka_unit_test(test_sessions_of_fixed_length),
         cmocka_unit_test(test_sessions_that_wait),
         cmocka_unit_test(test_sessions_of_geometric_length),
