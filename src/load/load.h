@@ -146,9 +146,9 @@ struct load_spec {
 /* What the live view shows: since load_start. */
 struct load_glance {
     enum phase phase;
-    double completed_per_s; /* over the last slice */
-    int64_t p50_ns, p99_ns; /* response, over the last slice */
-    int64_t completed, failed;
+    double completed_per_s;    /* over the last slice */
+    int64_t p50_ns, p99_ns;    /* response, over the last slice */
+    int64_t completed, failed; /* failed: expired ones, too */
     bool ended;
 };
 

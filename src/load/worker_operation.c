@@ -444,8 +444,6 @@ void worker_event(struct worker *worker, const struct driver_done *done)
         worker_client_lose(worker, done->client, &failure, done->done_ns);
         break;
     case CLIENT_HELD: /* with nothing to do any more it is not missed */
-        assert(done->outcome == DRIVER_LOST);
-        break;
     case CLIENT_RUNNING:
     case CLIENT_DEAD:
         break;

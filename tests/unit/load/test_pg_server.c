@@ -341,6 +341,7 @@ static void run_and_disturb(const struct load_spec *spec, struct load_run *run, 
     }
     assert_true(done);
     assert_int_equal(load_finish(load, 7, &sink, &run->result, &run->err), PL_OK);
+    load_run_keep(spec, run);
     load_free(load);
 }
 
