@@ -79,7 +79,7 @@ static void trial_show(struct trial_run *run, const char *phase, const struct lo
         view.completed_per_s = load->completed_per_s;
         view.p50_ns = load->p50_ns;
         view.p99_ns = load->p99_ns;
-        view.failed = load->failed;
+        view.failed = load->failed - run->expired; /* the load counts both as failed */
         view.expired = run->expired;
     }
     live_update(c->spec->live, &view);

@@ -139,7 +139,7 @@ struct load_spec {
     double session_operations; /* open loop: what arrives is a user who carries out so many operations one after the other:
                                   the first is due on arrival, each further one when the one before has ended and the user
                                   has thought. Then the client is forgotten: variables and random streams go on, cookies and
-                                  the connection do not. 0: none */
+                                  the connection do not. All his operations are of one tenant. 0: none */
     bool session_geometric;    /* session_operations is the mean of a geometric law on 1, 2, ... */
 };
 

@@ -98,8 +98,10 @@ static void users_init(struct worker *worker, size_t count)
     stage_wakes_init(&worker->thinks, has_thinks ? count : 1);
     if (has_thinks)
         worker->ready = pl_new(count, sizeof *worker->ready);
-    if (spec->session_operations > 0)
+    if (spec->session_operations > 0) {
         worker->session_left = pl_new(count, sizeof *worker->session_left);
+        worker->session_place = pl_new(count, sizeof *worker->session_place);
+    }
     if (spec->tenants != NULL) {
         worker->tenant_of = pl_new(count, sizeof *worker->tenant_of);
         worker->tenants = pl_new(spec->tenants->row_count, sizeof *worker->tenants);
@@ -183,6 +185,7 @@ void worker_release(struct worker *worker)
     hist_release(&worker->self.lateness);
     pl_free(worker->ready);
     pl_free(worker->session_left);
+    pl_free(worker->session_place);
     pl_free(worker->tenant_of);
     pl_free(worker->tenants);
     pl_free(worker->freed_ns);

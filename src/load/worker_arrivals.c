@@ -60,7 +60,9 @@ static inline struct worker_due client_choose(struct worker *worker, uint32_t in
     if (__builtin_expect(shape->script_count > 1, 0))
         due.lane = load_shape_script(shape, pl_rng_range(&worker->clients[index].choice, 0, shape->weight_sum - 1));
     if (__builtin_expect(worker->tenant_of != NULL, 0)) {
-        due.place = place_of_client(worker, index) | UINT64_C(1) << 63;
+        /* a user is of one tenant as long as he stays: the one of his arrival */
+        due.place = worker->session_left != NULL ? worker->session_place[index]
+                                                 : place_of_client(worker, index) | UINT64_C(1) << 63;
         due.lane = lane_at(worker, due.lane, due.place);
     }
     return due;
@@ -338,8 +340,10 @@ void worker_backlog_start(struct worker *worker, int64_t now_ns)
         int64_t could_ns;
         free_pop(worker, &could_ns);
         started++;
-        if (worker->session_left != NULL)
+        if (worker->session_left != NULL) {
             worker->session_left[index] = session_draw(worker, due.place);
+            worker->session_place[index] = due.place;
+        }
         worker->self.is_arrival = true;
         worker_operation_assign(worker, index, &due);
         worker_operation_start(worker, index, could_ns > due.due_ns ? could_ns : due.due_ns, now_ns);

@@ -149,6 +149,7 @@ struct worker {
     int ready_first, ready_count;
     int held;                          /* clients that are */
     int64_t *session_left;             /* [clients] operations that their user still carries out; NULL: no sessions */
+    uint64_t *session_place;           /* [clients] the place of their user's arrival; NULL: no sessions */
     uint32_t *tenant_of;               /* [clients] row of the operation under way; NULL: no tenants */
     struct load_tenant_count *tenants; /* [rows] */
     struct worker_self self;

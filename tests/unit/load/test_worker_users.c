@@ -414,18 +414,19 @@ static void test_tenants_by_weight(void **state)
         static double expected[TENANTS];
         static int64_t observed[TENANTS];
         double groups[GROUPS] = {0};
+        int users_of = variant == 2 ? 4 : 1; /* operations of one draw: a user is of one tenant */
         for (size_t t = 0; t < TENANTS; t++) {
             double share = (double)(t % 10 + 1) / (5.5 * TENANTS);
-            expected[t] = share * (double)total->completed;
-            observed[t] = fake->run.tenants[t].completed;
+            expected[t] = share * (double)total->completed / users_of;
+            observed[t] = (fake->run.tenants[t].completed + users_of / 2) / users_of;
             groups[tenants->group_of[t]] += share;
         }
         assert_true(chi_square_p(observed, expected, TENANTS) > 0.001);
         int64_t lanes[2 * GROUPS];
         double lanes_expected[2 * GROUPS];
         for (int l = 0; l < 2 * GROUPS; l++) {
-            lanes[l] = group_due(&fake->run, l / GROUPS, l % GROUPS);
-            lanes_expected[l] = groups[l % GROUPS] * (l < GROUPS ? 0.25 : 0.75) * (double)total->due;
+            lanes[l] = group_due(&fake->run, l / GROUPS, l % GROUPS) / users_of;
+            lanes_expected[l] = groups[l % GROUPS] * (l < GROUPS ? 0.25 : 0.75) * (double)total->due / users_of;
         }
         assert_true(chi_square_p(lanes, lanes_expected, 2 * GROUPS) > 0.001);
         done_with(fake, &scripts);
@@ -489,6 +490,32 @@ static void test_tenant_of_an_operation(void **state)
     }
     assert_memory_equal(counts[0], counts[1], sizeof counts[0]);
     assert_memory_equal(counts[2], counts[3], sizeof counts[2]);
+}
+
+/* All operations of a user are of one tenant: by count nothing is cut off, so each tenant has whole users. */
+static void test_user_keeps_his_tenant(void **state)
+{
+    (void)state;
+    struct fake_scripts scripts;
+    struct load_spec spec = request_spec(&scripts);
+    struct fake_run *fake = fake_run_new();
+    spec.tenants = tenants_of(&scripts);
+    spec.clients = 40;
+    spec.workers = 2;
+    spec.open_loop = true;
+    spec.rate_per_s = 100;
+    spec.session_operations = 5;
+    spec.operations_per_client = 50;
+    spec.measure_ns = 0;
+    fake_run(&spec, fake_new, fake);
+    assert_int_equal(fake->run.result.measured.completed, 2000);
+    int64_t tenants = 0;
+    for (size_t t = 0; t < TENANTS; t++) {
+        assert_int_equal(fake->run.tenants[t].completed % 5, 0);
+        tenants += fake->run.tenants[t].completed > 0;
+    }
+    assert_in_range(tenants, 100, 400);
+    done_with(fake, &scripts);
 }
 
 /* Those due in the warm-up are not counted. */
@@ -585,6 +612,7 @@ int main(void)
         cmocka_unit_test(test_tenants_by_weight),
         cmocka_unit_test(test_tenant_of_an_operation),
         cmocka_unit_test(test_tenants_in_the_warm_up),
+        cmocka_unit_test(test_user_keeps_his_tenant),
         cmocka_unit_test(test_tenants_leave_the_scripts_alone),
         cmocka_unit_test(test_measure_and_gather),
     };
