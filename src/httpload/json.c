@@ -1,14 +1,13 @@
 /* --json: the whole result as one document, docs/http.schema.json. Numbers in full precision, the unit at the end of each
  * name; what there is none of is null. Headers, users and values of variables may be secret: none is here. */
 #include <jansson.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/file.h"
-#include "base/utf8.h"
 #include "httpload/output_int.h"
+#include "record/as_json.h"
 
 #include "base/ban.h"
 
@@ -21,40 +20,6 @@ static void set(json_t *object, const char *name, json_t *value)
     json_object_set_new(object, name, value);
 }
 
-static json_t *json_text(struct pl_arena *arena, const char *text)
-{
-    return text == NULL ? json_null() : json_string(pl_utf8_repair(arena, text));
-}
-
-static json_t *json_double(double value)
-{
-    return isfinite(value) ? json_real(value) : json_null();
-}
-
-/* Options for which 0 means "not given". */
-static json_t *json_positive(int64_t value)
-{
-    return value > 0 ? json_integer(value) : json_null();
-}
-
-static json_t *json_positive_real(double value)
-{
-    return value > 0 ? json_real(value) : json_null();
-}
-
-static json_t *json_ledger(const struct ledger *ledger)
-{
-    json_t *object = json_object();
-    set(object, "due", json_integer(ledger->due));
-    set(object, "completed", json_integer(ledger->completed));
-    set(object, "failed", json_integer(ledger->failed));
-    set(object, "skipped", json_integer(ledger->skipped));
-    set(object, "expired", json_integer(ledger->expired));
-    set(object, "unfinished", json_integer(ledger->unfinished));
-    set(object, "never_started", json_integer(ledger->never_started));
-    return object;
-}
-
 /* ns; with the quantiles that are only lower bounds by name. */
 static json_t *json_latency(const struct httpload_latency *latency)
 {
@@ -62,7 +27,7 @@ static json_t *json_latency(const struct httpload_latency *latency)
     bool any = latency->count > 0;
     set(object, "count", json_integer(latency->count));
     set(object, "censored", json_integer(latency->censored));
-    set(object, "mean_ns", any ? json_double(latency->mean_ns) : json_null());
+    set(object, "mean_ns", any ? record_json_real(latency->mean_ns) : json_null());
     if (latency->mean_at_least)
         json_array_append_new(bounds, json_string("mean_ns"));
     for (int i = 0; i < HTTPLOAD_QUANTILES; i++) {
@@ -84,7 +49,7 @@ static json_t *json_hist(const struct hist *ended, const struct hist *censored)
 
 static void cell_put(json_t *object, const struct httpload_cell *cell)
 {
-    set(object, "ledger", json_ledger(&cell->ledger));
+    set(object, "ledger", record_json_ledger(&cell->ledger));
     set(object, "completed_in_window", json_integer(cell->completed_in_window));
     set(object, "retries", json_integer(cell->attempts.retries));
     set(object, "response", json_hist(&cell->response, &cell->censored));
@@ -106,7 +71,7 @@ static json_t *json_requests(struct pl_arena *arena, const struct httpload_total
         json_t *object = json_object();
         set(object, "number", json_integer(step->io_index + 1));
         set(object, "line", json_integer(step->line));
-        set(object, "text", json_text(arena, step->text));
+        set(object, "text", record_json_text(arena, step->text));
         set(object, "answered", json_integer(sums->completed));
         set(object, "failed", json_integer(sums->failed));
         set(object, "expired", json_integer(sums->expired));
@@ -123,8 +88,8 @@ static json_t *json_scripts(struct pl_arena *arena, const struct httpload_total 
     for (int s = 0; s < total->options->script_count; s++) {
         const struct httpload_script *script = &total->options->scripts[s];
         json_t *object = json_object();
-        set(object, "title", json_text(arena, script->title));
-        set(object, "path", json_text(arena, script->path));
+        set(object, "title", record_json_text(arena, script->title));
+        set(object, "path", record_json_text(arena, script->path));
         set(object, "weight", json_integer(script->weight));
         cell_put(object, &total->scripts[s]);
         set(object, "requests", json_requests(arena, total, s));
@@ -141,9 +106,9 @@ static json_t *json_groups(struct pl_arena *arena, const struct httpload_total *
     json_t *array = json_array();
     for (size_t g = 0; g < tenants->group_count; g++) {
         json_t *object = json_object();
-        set(object, "name", json_text(arena, tenants->groups[g].name));
+        set(object, "name", record_json_text(arena, tenants->groups[g].name));
         set(object, "tenants", json_integer((json_int_t)tenants->groups[g].row_count));
-        set(object, "weight", json_double(tenants->groups[g].weight));
+        set(object, "weight", record_json_real(tenants->groups[g].weight));
         cell_put(object, &total->groups[g]);
         json_array_append_new(array, object);
     }
@@ -173,11 +138,11 @@ static json_t *json_faults(struct pl_arena *arena, const struct httpload_total *
     for (size_t i = 0; i < total->fault_count; i++) {
         const struct httpload_fault *fault = &total->faults[i];
         json_t *object = json_object();
-        set(object, "code", json_text(arena, fault->code));
+        set(object, "code", record_json_text(arena, fault->code));
         set(object, "count", json_integer(fault->count));
         set(object, "in_warm_up", json_integer(fault->before_window));
         set(object, "first_ns", json_integer(fault->first_ns));
-        set(object, "example", json_text(arena, fault->example));
+        set(object, "example", record_json_text(arena, fault->example));
         json_array_append_new(array, object);
     }
     return array;
@@ -230,7 +195,8 @@ static json_t *json_stats(const struct http_stats *stats)
     set(object, "blocked_wait", json_hist(&stats->blocked_wait, NULL));
     set(object, "continue_wait", json_hist(&stats->continue_wait, NULL));
     const struct hist *exchanges = &stats->exchanges_per_connection;
-    set(object, "requests_per_connection_mean", exchanges->total > 0 ? json_double(hist_mean(exchanges)) : json_null());
+    set(object, "requests_per_connection_mean",
+        exchanges->total > 0 ? record_json_real(hist_mean(exchanges)) : json_null());
     set(object, "requests_per_connection_min", exchanges->total > 0 ? json_integer(exchanges->min) : json_null());
     set(object, "requests_per_connection_max", exchanges->total > 0 ? json_integer(exchanges->max) : json_null());
     return object;
@@ -247,7 +213,7 @@ static json_t *json_http(struct pl_arena *arena, const struct httpload_total *to
     set(object, "redirects", json_integer(http->redirects));
     for (size_t i = 0; i < http->address_count; i++) {
         json_t *address = json_object();
-        set(address, "address", json_text(arena, http->addresses[i].text));
+        set(address, "address", record_json_text(arena, http->addresses[i].text));
         set(address, "opened", json_integer(http->addresses[i].opened));
         set(address, "failed", json_integer(http->addresses[i].failed));
         json_array_append_new(addresses, address);
@@ -262,7 +228,8 @@ static json_t *json_list(struct pl_arena *arena, const struct httpload_texts *te
 {
     json_t *array = json_array();
     for (size_t i = 0; i < texts->count; i++)
-        json_array_append_new(array, json_text(arena, pl_strndup(arena, texts->items[i], strcspn(texts->items[i], ends))));
+        json_array_append_new(array,
+                              record_json_text(arena, pl_strndup(arena, texts->items[i], strcspn(texts->items[i], ends))));
     return array;
 }
 
@@ -278,27 +245,27 @@ static json_t *json_options(struct pl_arena *arena, const struct httpload_total 
         {"compressed", options->compressed},     {"cookies", !options->no_cookies}, {"any_status", options->any_status},
     };
     json_t *object = json_object();
-    set(object, "url", json_text(arena, options->url));
-    set(object, "base_url", json_text(arena, options->base_url));
-    set(object, "method", json_text(arena, options->method));
+    set(object, "url", record_json_text(arena, options->url));
+    set(object, "base_url", record_json_text(arena, options->base_url));
+    set(object, "method", record_json_text(arena, options->method));
     set(object, "header_names", json_list(arena, &options->headers, ":"));
     set(object, "body_bytes", options->data != NULL ? json_integer((json_int_t)options->body_length) : json_null());
     set(object, "has_user", json_boolean(options->user != NULL));
     set(object, "clients", json_integer(options->clients));
-    set(object, "duration_ns", json_positive(options->find_text != NULL ? options->step_ns : options->duration_ns));
-    set(object, "operations", json_positive(options->operations));
-    set(object, "rate_per_s", json_positive_real(total->rate_per_s));
+    set(object, "duration_ns", record_json_positive(options->find_text != NULL ? options->step_ns : options->duration_ns));
+    set(object, "operations", record_json_positive(options->operations));
+    set(object, "rate_per_s", record_json_positive_real(total->rate_per_s));
     set(object, "warm_up_ns", json_integer(options->warm_up_ns));
     set(object, "drain_ns", json_integer(options->drain_ns));
     set(object, "think_ns", json_integer(options->think_ns));
     set(object, "think_exponential", json_boolean(options->think_exponential));
-    set(object, "user_operations", json_positive_real(options->session_operations));
+    set(object, "user_operations", record_json_positive_real(options->session_operations));
     set(object, "user_operations_geometric", json_boolean(options->session_geometric));
-    set(object, "streams", json_positive(options->streams));
-    set(object, "connections_total", json_positive(options->connections_total));
+    set(object, "streams", record_json_positive(options->streams));
+    set(object, "connections_total", record_json_positive(options->connections_total));
     set(object, "timeout_ns", json_integer(options->timeout_ns));
-    set(object, "connect_timeout_ns", json_positive(options->connect_timeout_ns));
-    set(object, "unix_socket", json_text(arena, options->unix_socket));
+    set(object, "connect_timeout_ns", record_json_positive(options->connect_timeout_ns));
+    set(object, "unix_socket", record_json_text(arena, options->unix_socket));
     set(object, "connect_to", json_list(arena, &options->connect_to, ""));
     set(object, "sources", json_list(arena, &options->sources, ""));
     set(object, "variable_names", json_list(arena, &options->variables, "="));
@@ -315,16 +282,16 @@ static json_t *json_client(struct pl_arena *arena, const struct httpload_total *
     const struct load_result *result = &total->result;
     json_t *object = json_object();
     set(object, "workers", json_integer(result->workers));
-    set(object, "event_loop", json_text(arena, result->event_loop));
+    set(object, "event_loop", record_json_text(arena, result->event_loop));
     set(object, "cpu_ns", json_integer(result->cpu_ns));
     set(object, "window_cpu_ns", json_integer(result->window_cpu_ns));
     set(object, "longest_gap_ns", json_integer(result->longest_gap_ns));
-    set(object, "busiest_frac", result->self != NULL ? json_double(result->self->busiest_frac) : json_null());
+    set(object, "busiest_frac", result->self != NULL ? record_json_real(result->self->busiest_frac) : json_null());
     set(object, "own_lateness", result->self != NULL ? json_hist(&result->self->lateness, NULL) : json_null());
-    set(object, "gap_cv", result->self != NULL ? json_double(result->self->gap_cv) : json_null());
-    set(object, "gap_cv_asked", result->self != NULL ? json_double(result->self->gap_cv_asked) : json_null());
+    set(object, "gap_cv", result->self != NULL ? record_json_real(result->self->gap_cv) : json_null());
+    set(object, "gap_cv_asked", result->self != NULL ? record_json_real(result->self->gap_cv_asked) : json_null());
     set(object, "is_the_limit", json_boolean(total->mark != NULL));
-    set(object, "why", json_text(arena, total->mark));
+    set(object, "why", record_json_text(arena, total->mark));
     return object;
 }
 
@@ -354,11 +321,11 @@ static json_t *json_term(struct pl_arena *arena, const struct objective_term *te
     bool at_least;
     enum objective_verdict verdict = objective_judge_term(term, view, &value, &at_least);
     json_t *object = json_object();
-    set(object, "text", json_text(arena, term->text));
+    set(object, "text", record_json_text(arena, term->text));
     set(object, "is", json_string(truths[verdict]));
-    set(object, "value", verdict == OBJECTIVE_NO_DATA && !at_least ? json_null() : json_double(value));
+    set(object, "value", verdict == OBJECTIVE_NO_DATA && !at_least ? json_null() : record_json_real(value));
     set(object, "at_least", json_boolean(at_least));
-    set(object, "limit", json_double(term->limit));
+    set(object, "limit", record_json_real(term->limit));
     set(object, "unit", json_string(units[term->measure]));
     return object;
 }
@@ -371,7 +338,7 @@ static json_t *json_objectives(struct pl_arena *arena, const struct httpload_tot
         const struct httpload_objective *objective = &total->options->objectives[i];
         json_t *object = json_object(), *terms = json_array();
         set(object, "kind", json_string(objective->is_fail_if ? "fail_if" : "threshold"));
-        set(object, "expression", json_text(arena, objective->objective.text));
+        set(object, "expression", record_json_text(arena, objective->objective.text));
         set(object, "verdict", json_string(httpload_verdict_name(httpload_judge(total, objective))));
         for (size_t t = 0; t < objective->objective.term_count; t++)
             json_array_append_new(terms, json_term(arena, &objective->objective.terms[t], &view));
@@ -385,14 +352,14 @@ static json_t *json_trial(struct pl_arena *arena, const struct httpload_trial *t
 {
     static const char *const words[] = {[SEARCH_PASS] = "pass", [SEARCH_FAIL] = "fail", [SEARCH_NO_DATA] = "no_data"};
     json_t *object = json_object();
-    set(object, "rate_per_s", json_double(trial->rate_per_s));
-    set(object, "due_per_s", json_double(trial->due_per_s));
-    set(object, "completed_per_s", json_double(trial->completed_per_s));
+    set(object, "rate_per_s", record_json_real(trial->rate_per_s));
+    set(object, "due_per_s", record_json_real(trial->due_per_s));
+    set(object, "completed_per_s", record_json_real(trial->completed_per_s));
     set(object, "verdict", json_string(words[trial->verdict]));
     set(object, "due", json_integer(trial->due));
     set(object, "completed", json_integer(trial->completed));
     set(object, "response", json_latency(&trial->response));
-    set(object, "client_was_the_limit", json_text(arena, trial->mark));
+    set(object, "client_was_the_limit", record_json_text(arena, trial->mark));
     set(object, "seed", json_string(pl_format(arena, "%llu", (unsigned long long)trial->seed)));
     return object;
 }
@@ -402,13 +369,13 @@ static json_t *json_search(struct pl_arena *arena, const struct httpload_total *
     if (find == NULL)
         return json_null();
     json_t *object = json_object(), *trials = json_array(), *points = json_array();
-    set(object, "objective", json_text(arena, total->options->find_text));
+    set(object, "objective", record_json_text(arena, total->options->find_text));
     set(object, "end", json_string(httpload_find_end_name(find)));
-    set(object, "last_pass_per_s", json_positive_real(find->search.last_pass));
-    set(object, "first_fail_per_s", json_positive_real(find->search.first_fail));
+    set(object, "last_pass_per_s", record_json_positive_real(find->search.last_pass));
+    set(object, "first_fail_per_s", record_json_positive_real(find->search.first_fail));
     for (int i = 0; i < find->search.point_count; i++) {
         json_t *point = json_object();
-        set(point, "rate_per_s", json_double(find->search.points[i].load));
+        set(point, "rate_per_s", record_json_real(find->search.points[i].load));
         set(point, "passes", json_integer(find->search.points[i].passes));
         set(point, "failures", json_integer(find->search.points[i].failures));
         json_array_append_new(points, point);
@@ -434,8 +401,8 @@ static json_t *json_root(struct pl_arena *arena, const struct httpload_total *to
     set(root, "verdict", json_string(httpload_verdict(total)));
     set(root, "was_interrupted", json_boolean(total->was_interrupted));
     set(root, "times", json_times(total));
-    set(root, "due_per_s", json_double(httpload_due_per_s(total)));
-    set(root, "completed_per_s", json_double(httpload_completed_per_s(total)));
+    set(root, "due_per_s", record_json_real(httpload_due_per_s(total)));
+    set(root, "completed_per_s", record_json_real(httpload_completed_per_s(total)));
     cell_put(root, &total->whole);
     set(root, "scripts", json_scripts(arena, total));
     set(root, "groups", json_groups(arena, total));

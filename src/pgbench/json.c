@@ -10,45 +10,11 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/utf8.h"
+#include "record/as_json.h"
 
 #include "base/ban.h"
 
 #define JSON_SCHEMA_VERSION 1
-
-static json_t *json_text(struct pl_arena *arena, const char *text)
-{
-    return text == NULL ? json_null() : json_string(pl_utf8_repair(arena, text));
-}
-
-static json_t *json_double(double value)
-{
-    return isfinite(value) ? json_real(value) : json_null();
-}
-
-/* Options for which 0 means "not given". */
-static json_t *json_positive(int64_t value)
-{
-    return value > 0 ? json_integer(value) : json_null();
-}
-
-static json_t *json_ratio(double value)
-{
-    return value > 0 ? json_real(value) : json_null();
-}
-
-static json_t *json_ledger(const struct pgbench_cell *cell)
-{
-    const struct ledger *ledger = &cell->ledger;
-    json_t *object = json_object();
-    json_object_set_new(object, "due", json_integer(ledger->due));
-    json_object_set_new(object, "completed", json_integer(ledger->completed));
-    json_object_set_new(object, "failed", json_integer(ledger->failed));
-    json_object_set_new(object, "skipped", json_integer(ledger->skipped));
-    json_object_set_new(object, "expired", json_integer(ledger->expired));
-    json_object_set_new(object, "unfinished", json_integer(ledger->unfinished));
-    json_object_set_new(object, "never_started", json_integer(ledger->never_started));
-    return object;
-}
 
 static json_t *json_failures(const struct pgbench_cell *cell)
 {
@@ -72,8 +38,8 @@ static json_t *json_latency(const struct hist *hist)
     json_object_set_new(object, "count", json_integer(hist->total));
     json_object_set_new(object, "above_range", json_integer(hist->clipped));
     json_object_set_new(object, "min_ns", any ? json_integer(hist->min) : json_null());
-    json_object_set_new(object, "mean_ns", json_double(hist_mean(hist)));
-    json_object_set_new(object, "stddev_ns", json_double(hist_stddev(hist)));
+    json_object_set_new(object, "mean_ns", record_json_real(hist_mean(hist)));
+    json_object_set_new(object, "stddev_ns", record_json_real(hist_stddev(hist)));
     for (size_t i = 0; i < sizeof quantiles / sizeof quantiles[0]; i++)
         json_object_set_new(object, quantiles[i].name,
                             any ? json_integer(hist_quantile(hist, quantiles[i].q)) : json_null());
@@ -84,14 +50,14 @@ static json_t *json_latency(const struct hist *hist)
 /* What every level has: the whole, a script. */
 static void cell_put(json_t *object, const struct pgbench_total *total, const struct pgbench_cell *cell)
 {
-    json_object_set_new(object, "ledger", json_ledger(cell));
+    json_object_set_new(object, "ledger", record_json_ledger(&cell->ledger));
     json_object_set_new(object, "failures", json_failures(cell));
     json_object_set_new(object, "retried", json_integer(cell->attempts.retried));
     json_object_set_new(object, "retries", json_integer(cell->attempts.retries));
     json_object_set_new(object, "above_latency_limit",
                         total->options->latency_limit_ns > 0 ? json_integer(cell->attempts.above_limit) : json_null());
     json_object_set_new(object, "completed_in_window", json_integer(cell->completed_in_window));
-    json_object_set_new(object, "tps_per_s", json_double(pgbench_tps_of(total, cell)));
+    json_object_set_new(object, "tps_per_s", record_json_real(pgbench_tps_of(total, cell)));
     json_object_set_new(object, "response", json_latency(&cell->response));
     json_object_set_new(object, "service", json_latency(&cell->service));
     json_object_set_new(object, "lateness", json_latency(&cell->lateness));
@@ -102,7 +68,7 @@ static json_t *json_command(struct pl_arena *arena, const struct step *step, con
     json_t *object = json_object();
     json_object_set_new(object, "number", json_integer(step->number));
     json_object_set_new(object, "line", json_integer(step->line));
-    json_object_set_new(object, "text", json_text(arena, step->text));
+    json_object_set_new(object, "text", record_json_text(arena, step->text));
     json_object_set_new(object, "completed", json_integer(cell->ledger.completed));
     json_object_set_new(object, "failed", json_integer(cell->ledger.failed));
     json_object_set_new(object, "retries", json_integer(cell->attempts.retries));
@@ -114,9 +80,9 @@ static json_t *json_script(struct pl_arena *arena, const struct pgbench_total *t
 {
     const struct pgbench_script *script = &total->options->scripts[index];
     json_t *object = json_object(), *commands = json_null();
-    json_object_set_new(object, "title", json_text(arena, script->title));
-    json_object_set_new(object, "builtin", json_text(arena, script->builtin));
-    json_object_set_new(object, "path", json_text(arena, script->path));
+    json_object_set_new(object, "title", record_json_text(arena, script->title));
+    json_object_set_new(object, "builtin", record_json_text(arena, script->builtin));
+    json_object_set_new(object, "path", record_json_text(arena, script->path));
     json_object_set_new(object, "weight", json_integer(script->weight));
     cell_put(object, total, &total->scripts[index]);
     if (total->commands != NULL) {
@@ -144,7 +110,7 @@ static json_t *json_defines(struct pl_arena *arena, const struct pgbench_options
     json_t *object = json_object();
     for (size_t i = 0; i < options->define_count; i++)
         json_object_set_new(object, pl_utf8_repair(arena, options->defines[i].name),
-                            json_text(arena, options->defines[i].value));
+                            record_json_text(arena, options->defines[i].value));
     return object;
 }
 
@@ -171,17 +137,17 @@ static json_t *json_options(struct pl_arena *arena, const struct pgbench_options
     json_t *object = json_object();
     json_object_set_new(object, "clients", json_integer(options->clients));
     json_object_set_new(object, "threads", json_integer(options->threads));
-    json_object_set_new(object, "transactions_per_client", json_positive(options->transactions));
-    json_object_set_new(object, "duration_s", json_positive(options->duration_s));
+    json_object_set_new(object, "transactions_per_client", record_json_positive(options->transactions));
+    json_object_set_new(object, "duration_s", record_json_positive(options->duration_s));
     json_object_set_new(object, "protocol", json_string(protocols[options->protocol]));
-    json_object_set_new(object, "scale", json_positive(options->scale));
-    json_object_set_new(object, "max_tries", json_positive(options->max_tries));
-    json_object_set_new(object, "rate_per_s", json_ratio(options->rate_per_s));
-    json_object_set_new(object, "latency_limit_ns", json_positive(options->latency_limit_ns));
-    json_object_set_new(object, "progress_s", json_positive(options->progress_s));
-    json_object_set_new(object, "aggregate_interval_s", json_positive(options->aggregate_interval_s));
-    json_object_set_new(object, "sampling_rate", json_ratio(options->sampling_rate));
-    json_object_set_new(object, "log_prefix", options->log ? json_text(arena, options->log_prefix) : json_null());
+    json_object_set_new(object, "scale", record_json_positive(options->scale));
+    json_object_set_new(object, "max_tries", record_json_positive(options->max_tries));
+    json_object_set_new(object, "rate_per_s", record_json_positive_real(options->rate_per_s));
+    json_object_set_new(object, "latency_limit_ns", record_json_positive(options->latency_limit_ns));
+    json_object_set_new(object, "progress_s", record_json_positive(options->progress_s));
+    json_object_set_new(object, "aggregate_interval_s", record_json_positive(options->aggregate_interval_s));
+    json_object_set_new(object, "sampling_rate", record_json_positive_real(options->sampling_rate));
+    json_object_set_new(object, "log_prefix", options->log ? record_json_text(arena, options->log_prefix) : json_null());
     json_object_set_new(object, "random_seed", json_string(pl_format(arena, "%llu", (unsigned long long)options->seed)));
     for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++)
         json_object_set_new(object, flags[i].name, json_boolean(flags[i].value));
@@ -197,11 +163,11 @@ static json_t *json_server(struct pl_arena *arena, const struct pgbench_total *t
     struct param *params = NULL;
     size_t count = pgbench_conninfo_public(total->options->conninfo, arena, &params);
     for (size_t i = 0; i < count; i++)
-        json_object_set_new(connection, params[i].name, json_text(arena, params[i].value));
-    json_object_set_new(object, "version", json_text(arena, total->server_version));
+        json_object_set_new(connection, params[i].name, record_json_text(arena, params[i].value));
+    json_object_set_new(object, "version", record_json_text(arena, total->server_version));
     json_object_set_new(object, "connection", connection);
-    json_object_set_new(object, "scale", json_positive(total->data.scale));
-    json_object_set_new(object, "partitioning", json_text(arena, partitioning[total->data.partitioning]));
+    json_object_set_new(object, "scale", record_json_positive(total->data.scale));
+    json_object_set_new(object, "partitioning", record_json_text(arena, partitioning[total->data.partitioning]));
     json_object_set_new(object, "partitions", json_integer(total->data.partitions));
     return object;
 }
@@ -228,14 +194,14 @@ static json_t *json_client(struct pl_arena *arena, const struct pgbench_total *t
     bool is_bound = pgbench_is_client_bound(total, &busy_frac, why, sizeof why);
     json_t *object = json_object();
     json_object_set_new(object, "workers", json_integer(result->workers));
-    json_object_set_new(object, "event_loop", json_text(arena, result->event_loop));
+    json_object_set_new(object, "event_loop", record_json_text(arena, result->event_loop));
     json_object_set_new(object, "cpu_ns", json_integer(result->cpu_ns));
     json_object_set_new(object, "window_cpu_ns", json_integer(result->window_cpu_ns));
-    json_object_set_new(object, "busy_frac", json_double(busy_frac));
+    json_object_set_new(object, "busy_frac", record_json_real(busy_frac));
     json_object_set_new(object, "longest_gap_ns", json_integer(result->longest_gap_ns));
     json_object_set_new(object, "log_wait_ns", json_integer(result->log_wait_ns));
     json_object_set_new(object, "is_the_limit", json_boolean(is_bound));
-    json_object_set_new(object, "why", json_text(arena, why));
+    json_object_set_new(object, "why", record_json_text(arena, why));
     return object;
 }
 
@@ -245,7 +211,7 @@ static json_t *json_clients(const struct pgbench_total *total)
     json_object_set_new(object, "count", json_integer(total->options->clients));
     json_object_set_new(object, "ended_early", json_integer(total->result.clients_ended_early));
     json_object_set_new(object, "lost", json_integer(total->result.clients_lost));
-    json_object_set_new(object, "covered_frac", json_double(pgbench_covered_frac(total)));
+    json_object_set_new(object, "covered_frac", record_json_real(pgbench_covered_frac(total)));
     return object;
 }
 
@@ -283,8 +249,8 @@ static json_t *json_root(struct pl_arena *arena, const struct pgbench_total *tot
     json_object_set_new(root, "times", json_times(total));
     json_object_set_new(root, "clients", json_clients(total));
     json_object_set_new(root, "client_load", json_client(arena, total));
-    json_object_set_new(tps, "without_connecting_per_s", json_double(pgbench_tps(total)));
-    json_object_set_new(tps, "with_connecting_per_s", json_double(pgbench_tps_with_connecting(total)));
+    json_object_set_new(tps, "without_connecting_per_s", record_json_real(pgbench_tps(total)));
+    json_object_set_new(tps, "with_connecting_per_s", record_json_real(pgbench_tps_with_connecting(total)));
     json_object_set_new(root, "tps", tps);
     cell_put(root, total, &total->whole);
     json_object_set_new(root, "scripts", json_scripts(arena, total));
