@@ -245,7 +245,9 @@ static json_t *json_options(struct pl_arena *arena, const struct httpload_total 
         {"compressed", options->compressed},     {"cookies", !options->no_cookies}, {"any_status", options->any_status},
     };
     json_t *object = json_object();
-    set(object, "url", record_json_text(arena, options->url));
+    /* as the title shows it, behind the method: without secrets */
+    const char *shown = options->url != NULL ? strchr(options->scripts[0].title, ' ') : NULL;
+    set(object, "url", record_json_text(arena, shown != NULL ? shown + 1 : NULL));
     set(object, "base_url", record_json_text(arena, options->base_url));
     set(object, "method", record_json_text(arena, options->method));
     set(object, "header_names", json_list(arena, &options->headers, ":"));

@@ -146,6 +146,8 @@ bool httpload_scripts_load(struct httpload_options *options, struct pl_arena *ar
         struct program *program = NULL;
         if (script_compile(options, &options->scripts[s], arena, &program, &err) != PL_OK)
             return httpload_say_err(&err);
+        if (options->scripts[s].path == NULL) /* without what its query names as a secret */
+            options->scripts[s].title = program->name;
         options->scripts[s].program = step_count > 0 ? program_prepend(program, steps, step_count, arena) : program;
     }
     return true;

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/limits.h"
 #include "hurl/parse_int.h"
 
@@ -99,9 +100,32 @@ static bool check_url(struct parser *p, size_t at, const struct hurl_text *url)
 }
 
 /* "GET http://..." as reports name the step: one line, without a password. */
+/* Without the values of the query's parameters that are named as secrets; what is put in when it runs is none yet. */
+static const char *query_masked(struct parser *p, const char *url)
+{
+    struct pl_buf shown;
+    const char *at = strchr(url, '?');
+    if (at == NULL)
+        return url;
+    pl_buf_init(&shown, 4 * strlen(url) + 1);
+    pl_buf_put_bytes(&shown, url, (size_t)(at - url));
+    while (*at != '\0') {
+        size_t length = 1 + strcspn(at + 1, "&"), name = strcspn(at + 1, "=&");
+        bool is_template = strncmp(at + 1 + name, "={{", 3) == 0;
+        bool is_masked = name + 1 < length && !is_template && hurl_name_is_secret(at + 1, name);
+        pl_buf_put_bytes(&shown, at, is_masked ? name + 2 : length);
+        if (is_masked)
+            pl_buf_put(&shown, "***");
+        at += length;
+    }
+    const char *text = pl_strdup(p->arena, pl_buf_text(&shown));
+    pl_buf_release(&shown);
+    return text;
+}
+
 static const char *step_text(struct parser *p, const char *method, struct hurl_slice url)
 {
-    const char *shown = parse_shown(p, url.text, url.length);
+    const char *shown = query_masked(p, parse_shown(p, url.text, url.length));
     const char *host = strstr(shown, "://");
     if (host == NULL)
         return pl_format(p->arena, "%s %s", method, shown);

@@ -218,6 +218,7 @@ def test_secrets_are_nowhere(place):
                                 (f"http://me:hush-password@{authority}/reset", ()),
                                 (server.url("/auth"), ("-H", "Authorization: Basic hush-header", "-H", "Cookie: a=hush-cookie")),
                                 (server.url("/auth"), ("--user", "me:hush-password")),
+                                (server.url("/plain?access_token=hush-token&x=1"), ()),
                                 (script, ("--variable", "token=hush-token"))):
             load = http_load(place, target, "-n", 4, "-c", 1, *options, *outputs, exit=None)
             expect(load.ledger["due"] == 4, load.json)

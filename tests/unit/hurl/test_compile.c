@@ -58,6 +58,8 @@ static void test_step_text(void **state)
         {"GET http://a:p:q@r@host/", "GET http://a:***@host/"},
         {"GET http://host/a:b@c", "GET http://host/a:b@c"},
         {"GET /a?b=c:d@e", "GET /a?b=c:d@e"},
+        {"GET http://h/a?token=t0p&x=1&password=p", "GET http://h/a?token=***&x=1&password=***"},
+        {"GET http://h/a?x=token&api_key={{password}}&secret", "GET http://h/a?x=token&api_key={{password}}&secret"},
         {"GET   /tabs\t ", "GET /tabs"},
     };
     for (size_t i = 0; i < COUNT(cases); i++)
